@@ -24,7 +24,7 @@ func (s *ArtStore) ByName(name string) *persistable.Query[*Art] {
 }
 
 func (s *ArtStore) OrderedByName() *persistable.RangeQuery[*Art, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Art, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 var artSchema = persistimpl.Schema{

@@ -39,15 +39,15 @@ func (s *ArticleStore) BySectionSlug(ctx context.Context, section, slug string) 
 }
 
 func (s *ArticleStore) BySectionThenSlug(section string) *persistable.RangeQuery[*Article, string] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendString(nil, section), persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Article, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendString(nil, section), persistimpl.AppendString[string]))
 }
 
 func (s *ArticleStore) OrderedBySectionSlug() *persistable.RangeQuery[*Article, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Article, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 func (s *ArticleStore) BySectionPublished(section string) *persistable.RangeQuery[*Article, time.Time] {
-	return persistimpl.Range(&s.Store, 1, persistimpl.AppendString(nil, section), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Article, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 1, persistimpl.AppendString(nil, section), persistimpl.AppendTime))
 }
 
 func (s *ArticleStore) ByISBN(ctx context.Context, isbn *string) (*Article, error) {
@@ -59,7 +59,7 @@ func (s *ArticleStore) ByEditor(editor *string) *persistable.Query[*Article] {
 }
 
 func (s *ArticleStore) OrderedByEditor() *persistable.RangeQuery[*Article, *string] {
-	return persistimpl.Range(&s.Store, 3, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
+	return (*persistable.RangeQuery[*Article, *string])(persistimpl.Range(persistimpl.Source(&s.Store), 3, nil, persistimpl.Nullable(persistimpl.AppendString[string])))
 }
 
 func (s *ArticleStore) ByTags(tag string) *persistable.Query[*Article] {
@@ -67,11 +67,11 @@ func (s *ArticleStore) ByTags(tag string) *persistable.Query[*Article] {
 }
 
 func (s *ArticleStore) OrderedByTags() *persistable.RangeQuery[*Article, string] {
-	return persistimpl.Range(&s.Store, 4, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Article, string])(persistimpl.Range(persistimpl.Source(&s.Store), 4, nil, persistimpl.AppendString[string]))
 }
 
 func (s *ArticleStore) OrderedByPublished() *persistable.RangeQuery[*Article, time.Time] {
-	return persistimpl.Range(&s.Store, 5, nil, persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Article, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 5, nil, persistimpl.AppendTime))
 }
 
 var ArticleFields = struct {
@@ -84,14 +84,14 @@ var ArticleFields = struct {
 	Tags      persistable.Field[*Article, string]
 	Body      persistable.Field[*Article, []byte]
 }{
-	ID:        persistimpl.Field[*Article]("ID", persistimpl.AppendString[string]),
-	Section:   persistimpl.Field[*Article]("Section", persistimpl.AppendString[string]),
-	Slug:      persistimpl.Field[*Article]("Slug", persistimpl.AppendString[string]),
-	Published: persistimpl.Field[*Article]("Published", persistimpl.AppendTime),
-	ISBN:      persistimpl.Field[*Article]("ISBN", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Editor:    persistimpl.Field[*Article]("Editor", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Tags:      persistimpl.Field[*Article]("Tags", persistimpl.AppendString[string]),
-	Body:      persistimpl.Field[*Article]("Body", persistimpl.AppendBytes[[]byte]),
+	ID:        persistable.Field[*Article, string](persistimpl.NewField("ID", persistimpl.AppendString[string])),
+	Section:   persistable.Field[*Article, string](persistimpl.NewField("Section", persistimpl.AppendString[string])),
+	Slug:      persistable.Field[*Article, string](persistimpl.NewField("Slug", persistimpl.AppendString[string])),
+	Published: persistable.Field[*Article, time.Time](persistimpl.NewField("Published", persistimpl.AppendTime)),
+	ISBN:      persistable.Field[*Article, *string](persistimpl.NewField("ISBN", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	Editor:    persistable.Field[*Article, *string](persistimpl.NewField("Editor", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	Tags:      persistable.Field[*Article, string](persistimpl.NewField("Tags", persistimpl.AppendString[string])),
+	Body:      persistable.Field[*Article, []byte](persistimpl.NewField("Body", persistimpl.AppendBytes[[]byte])),
 }
 
 var articleSchema = persistimpl.Schema{

@@ -100,11 +100,11 @@ func (s *SaleStore) SumsUnitsByTags(ctx context.Context) iter.Seq2[persistable.G
 }
 
 func (s *SaleStore) ByStatusCreatedAt(status OrderStatus) *persistable.RangeQuery[*Sale, time.Time] {
-	return persistimpl.DescendingRange(&s.Store, 7, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Sale, time.Time])(persistimpl.DescendingRange(persistimpl.Source(&s.Store), 7, persistimpl.AppendInt(nil, status), persistimpl.AppendTime))
 }
 
 func (s *SaleStore) ByCountryAmount(country string) *persistable.RangeQuery[*Sale, int64] {
-	return persistimpl.Range(&s.Store, 8, persistimpl.AppendString(nil, country), persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Sale, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 8, persistimpl.AppendString(nil, country), persistimpl.AppendInt[int64]))
 }
 
 type SaleByCountryAmountRow struct {
@@ -173,7 +173,7 @@ func readTime(b []byte) (time.Time, []byte, error) {
 }
 
 func (s *SaleStore) ByEditorWhereStatusAmount() *persistable.RangeQuery[*Sale, *string] {
-	return persistimpl.DescendingRange(&s.Store, 9, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
+	return (*persistable.RangeQuery[*Sale, *string])(persistimpl.DescendingRange(persistimpl.Source(&s.Store), 9, nil, persistimpl.Nullable(persistimpl.AppendString[string])))
 }
 
 func (s *SaleStore) ByCode(ctx context.Context, code string) (*Sale, error) {
@@ -181,7 +181,7 @@ func (s *SaleStore) ByCode(ctx context.Context, code string) (*Sale, error) {
 }
 
 func (s *SaleStore) OrderedByCode() *persistable.RangeQuery[*Sale, string] {
-	return persistimpl.DescendingRange(&s.Store, 10, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Sale, string])(persistimpl.DescendingRange(persistimpl.Source(&s.Store), 10, nil, persistimpl.AppendString[string]))
 }
 
 type SaleByCodeRow struct {
@@ -237,13 +237,13 @@ var SaleFields = struct {
 	Tags      persistable.Field[*Sale, string]
 	Units     persistable.Field[*Sale, uint64]
 }{
-	Status:    persistimpl.Field[*Sale]("Status", persistimpl.AppendInt[OrderStatus]),
-	Country:   persistimpl.Field[*Sale]("Country", persistimpl.AppendString[string]),
-	Amount:    persistimpl.Field[*Sale]("Amount", persistimpl.AppendInt[int64]),
-	Editor:    persistimpl.Field[*Sale]("Editor", persistimpl.Nullable(persistimpl.AppendString[string])),
-	CreatedAt: persistimpl.Field[*Sale]("CreatedAt", persistimpl.AppendTime),
-	Code:      persistimpl.Field[*Sale]("Code", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Discount:  persistimpl.Field[*Sale]("Discount", persistimpl.Nullable(persistimpl.AppendInt[int64])),
-	Tags:      persistimpl.Field[*Sale]("Tags", persistimpl.AppendString[string]),
-	Units:     persistimpl.Field[*Sale]("Units", persistimpl.AppendUint[uint64]),
+	Status:    persistable.Field[*Sale, OrderStatus](persistimpl.NewField("Status", persistimpl.AppendInt[OrderStatus])),
+	Country:   persistable.Field[*Sale, string](persistimpl.NewField("Country", persistimpl.AppendString[string])),
+	Amount:    persistable.Field[*Sale, int64](persistimpl.NewField("Amount", persistimpl.AppendInt[int64])),
+	Editor:    persistable.Field[*Sale, *string](persistimpl.NewField("Editor", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	CreatedAt: persistable.Field[*Sale, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
+	Code:      persistable.Field[*Sale, *string](persistimpl.NewField("Code", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	Discount:  persistable.Field[*Sale, *int64](persistimpl.NewField("Discount", persistimpl.Nullable(persistimpl.AppendInt[int64]))),
+	Tags:      persistable.Field[*Sale, string](persistimpl.NewField("Tags", persistimpl.AppendString[string])),
+	Units:     persistable.Field[*Sale, uint64](persistimpl.NewField("Units", persistimpl.AppendUint[uint64])),
 }

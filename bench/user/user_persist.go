@@ -62,12 +62,12 @@ func (s *PlayerStore) TryNew(literal Player) (*Player, error) {
 
 // ByTeamJoinedAt returns the records with that Team, in the order of JoinedAt; a range of it can be chosen.
 func (s *PlayerStore) ByTeamJoinedAt(team string) *persistable.RangeQuery[*Player, time.Time] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendString(nil, team), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Player, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendString(nil, team), persistimpl.AppendTime))
 }
 
 // OrderedByTeamJoinedAt returns the records in the order of Team; a range of it can be chosen.
 func (s *PlayerStore) OrderedByTeamJoinedAt() *persistable.RangeQuery[*Player, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Player, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // ByTeamJoinedAtRows is ByTeamJoinedAt for what the index has of the records. It does not read them.
@@ -121,12 +121,12 @@ var PlayerFields = struct {
 	Country  persistable.Field[*Player, string]
 	Score    persistable.Field[*Player, int64]
 }{
-	ID:       persistimpl.Field[*Player]("ID", persistimpl.AppendInt[idgen.ID]),
-	Team:     persistimpl.Field[*Player]("Team", persistimpl.AppendString[string]),
-	JoinedAt: persistimpl.Field[*Player]("JoinedAt", persistimpl.AppendTime),
-	Name:     persistimpl.Field[*Player]("Name", persistimpl.AppendString[string]),
-	Country:  persistimpl.Field[*Player]("Country", persistimpl.AppendString[string]),
-	Score:    persistimpl.Field[*Player]("Score", persistimpl.AppendInt[int64]),
+	ID:       persistable.Field[*Player, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Team:     persistable.Field[*Player, string](persistimpl.NewField("Team", persistimpl.AppendString[string])),
+	JoinedAt: persistable.Field[*Player, time.Time](persistimpl.NewField("JoinedAt", persistimpl.AppendTime)),
+	Name:     persistable.Field[*Player, string](persistimpl.NewField("Name", persistimpl.AppendString[string])),
+	Country:  persistable.Field[*Player, string](persistimpl.NewField("Country", persistimpl.AppendString[string])),
+	Score:    persistable.Field[*Player, int64](persistimpl.NewField("Score", persistimpl.AppendInt[int64])),
 }
 
 // PlayerByTeamJoinedAtRow is what the index Player_Team_JoinedAt has of a record.
@@ -292,12 +292,12 @@ func (s *UserStore) TryNew(literal User) (*User, error) {
 
 // ByCategoryCreatedAt returns the records with that Category, in the order of CreatedAt; a range of it can be chosen.
 func (s *UserStore) ByCategoryCreatedAt(category string) *persistable.RangeQuery[*User, time.Time] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendString(nil, category), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*User, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendString(nil, category), persistimpl.AppendTime))
 }
 
 // OrderedByCategoryCreatedAt returns the records in the order of Category; a range of it can be chosen.
 func (s *UserStore) OrderedByCategoryCreatedAt() *persistable.RangeQuery[*User, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*User, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // ByEmail returns the User with that Email, or persistable.ErrNotFound.
@@ -307,7 +307,7 @@ func (s *UserStore) ByEmail(ctx context.Context, email string) (*User, error) {
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *UserStore) OrderedByEmail() *persistable.RangeQuery[*User, string] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*User, string])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendString[string]))
 }
 
 // CountByCategory returns the number of the records with that Category, in one read.
@@ -328,11 +328,11 @@ var UserFields = struct {
 	Email     persistable.Field[*User, string]
 	Name      persistable.Field[*User, string]
 }{
-	ID:        persistimpl.Field[*User]("ID", persistimpl.AppendInt[idgen.ID]),
-	Category:  persistimpl.Field[*User]("Category", persistimpl.AppendString[string]),
-	CreatedAt: persistimpl.Field[*User]("CreatedAt", persistimpl.AppendTime),
-	Email:     persistimpl.Field[*User]("Email", persistimpl.AppendString[string]),
-	Name:      persistimpl.Field[*User]("Name", persistimpl.AppendString[string]),
+	ID:        persistable.Field[*User, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Category:  persistable.Field[*User, string](persistimpl.NewField("Category", persistimpl.AppendString[string])),
+	CreatedAt: persistable.Field[*User, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
+	Email:     persistable.Field[*User, string](persistimpl.NewField("Email", persistimpl.AppendString[string])),
+	Name:      persistable.Field[*User, string](persistimpl.NewField("Name", persistimpl.AppendString[string])),
 }
 
 // userSchema is what the run-time knows of User.

@@ -66,7 +66,7 @@ func (s *AccountStore) ByName(ctx context.Context, name string) (*Account, error
 
 // OrderedByName returns the records in the order of Name; a range of it can be chosen.
 func (s *AccountStore) OrderedByName() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Account, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // AccountFields are the fields of Account, for conditions of Find and FindOne.
@@ -75,9 +75,9 @@ var AccountFields = struct {
 	Name    persistable.Field[*Account, string]
 	Balance persistable.Field[*Account, int64]
 }{
-	ID:      persistimpl.Field[*Account]("ID", persistimpl.AppendInt[idgen.ID]),
-	Name:    persistimpl.Field[*Account]("Name", persistimpl.AppendString[string]),
-	Balance: persistimpl.Field[*Account]("Balance", persistimpl.AppendInt[int64]),
+	ID:      persistable.Field[*Account, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Name:    persistable.Field[*Account, string](persistimpl.NewField("Name", persistimpl.AppendString[string])),
+	Balance: persistable.Field[*Account, int64](persistimpl.NewField("Balance", persistimpl.AppendInt[int64])),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -176,7 +176,7 @@ func (s *TransferStore) ByState(state TransferState) *persistable.Query[*Transfe
 
 // OrderedByState returns the records in the order of State; a range of it can be chosen.
 func (s *TransferStore) OrderedByState() *persistable.RangeQuery[*Transfer, TransferState] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[TransferState])
+	return (*persistable.RangeQuery[*Transfer, TransferState])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[TransferState]))
 }
 
 // TransferFields are the fields of Transfer, for conditions of Find and FindOne.
@@ -187,11 +187,11 @@ var TransferFields = struct {
 	To     persistable.Field[*Transfer, string]
 	Amount persistable.Field[*Transfer, int64]
 }{
-	ID:     persistimpl.Field[*Transfer]("ID", persistimpl.AppendInt[idgen.ID]),
-	State:  persistimpl.Field[*Transfer]("State", persistimpl.AppendInt[TransferState]),
-	From:   persistimpl.Field[*Transfer]("From", persistimpl.AppendString[string]),
-	To:     persistimpl.Field[*Transfer]("To", persistimpl.AppendString[string]),
-	Amount: persistimpl.Field[*Transfer]("Amount", persistimpl.AppendInt[int64]),
+	ID:     persistable.Field[*Transfer, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	State:  persistable.Field[*Transfer, TransferState](persistimpl.NewField("State", persistimpl.AppendInt[TransferState])),
+	From:   persistable.Field[*Transfer, string](persistimpl.NewField("From", persistimpl.AppendString[string])),
+	To:     persistable.Field[*Transfer, string](persistimpl.NewField("To", persistimpl.AppendString[string])),
+	Amount: persistable.Field[*Transfer, int64](persistimpl.NewField("Amount", persistimpl.AppendInt[int64])),
 }
 
 // transferSchema is what the run-time knows of Transfer.

@@ -62,12 +62,12 @@ func (s *AlbumStore) TryNew(literal Album) (*Album, error) {
 
 // ByArtistIDTitle returns the records with that ArtistID, in the order of Title; a range of it can be chosen.
 func (s *AlbumStore) ByArtistIDTitle(artistID idgen.ID) *persistable.RangeQuery[*Album, string] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, artistID), persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Album, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendInt(nil, artistID), persistimpl.AppendString[string]))
 }
 
 // OrderedByArtistIDTitle returns the records in the order of ArtistID; a range of it can be chosen.
 func (s *AlbumStore) OrderedByArtistIDTitle() *persistable.RangeQuery[*Album, idgen.ID] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
+	return (*persistable.RangeQuery[*Album, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[idgen.ID]))
 }
 
 // ByNumber returns the Album with that Number, or persistable.ErrNotFound.
@@ -77,7 +77,7 @@ func (s *AlbumStore) ByNumber(ctx context.Context, number int64) (*Album, error)
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *AlbumStore) OrderedByNumber() *persistable.RangeQuery[*Album, int64] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Album, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendInt[int64]))
 }
 
 // AlbumFields are the fields of Album, for conditions of Find and FindOne.
@@ -87,10 +87,10 @@ var AlbumFields = struct {
 	Title    persistable.Field[*Album, string]
 	Number   persistable.Field[*Album, int64]
 }{
-	ID:       persistimpl.Field[*Album]("ID", persistimpl.AppendInt[idgen.ID]),
-	ArtistID: persistimpl.Field[*Album]("ArtistID", persistimpl.AppendInt[idgen.ID]),
-	Title:    persistimpl.Field[*Album]("Title", persistimpl.AppendString[string]),
-	Number:   persistimpl.Field[*Album]("Number", persistimpl.AppendInt[int64]),
+	ID:       persistable.Field[*Album, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	ArtistID: persistable.Field[*Album, idgen.ID](persistimpl.NewField("ArtistID", persistimpl.AppendInt[idgen.ID])),
+	Title:    persistable.Field[*Album, string](persistimpl.NewField("Title", persistimpl.AppendString[string])),
+	Number:   persistable.Field[*Album, int64](persistimpl.NewField("Number", persistimpl.AppendInt[int64])),
 }
 
 // albumSchema is what the run-time knows of Album.
@@ -198,7 +198,7 @@ func (s *ArtistStore) ByNumber(ctx context.Context, number int64) (*Artist, erro
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *ArtistStore) OrderedByNumber() *persistable.RangeQuery[*Artist, int64] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Artist, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[int64]))
 }
 
 // ByName returns the Artist with that Name, or persistable.ErrNotFound.
@@ -208,7 +208,7 @@ func (s *ArtistStore) ByName(ctx context.Context, name string) (*Artist, error) 
 
 // OrderedByName returns the records in the order of Name; a range of it can be chosen.
 func (s *ArtistStore) OrderedByName() *persistable.RangeQuery[*Artist, string] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Artist, string])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendString[string]))
 }
 
 // ArtistFields are the fields of Artist, for conditions of Find and FindOne.
@@ -217,9 +217,9 @@ var ArtistFields = struct {
 	Number persistable.Field[*Artist, int64]
 	Name   persistable.Field[*Artist, string]
 }{
-	ID:     persistimpl.Field[*Artist]("ID", persistimpl.AppendInt[idgen.ID]),
-	Number: persistimpl.Field[*Artist]("Number", persistimpl.AppendInt[int64]),
-	Name:   persistimpl.Field[*Artist]("Name", persistimpl.AppendString[string]),
+	ID:     persistable.Field[*Artist, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Number: persistable.Field[*Artist, int64](persistimpl.NewField("Number", persistimpl.AppendInt[int64])),
+	Name:   persistable.Field[*Artist, string](persistimpl.NewField("Name", persistimpl.AppendString[string])),
 }
 
 // artistSchema is what the run-time knows of Artist.
@@ -320,17 +320,17 @@ func (s *CustomerStore) TryNew(literal Customer) (*Customer, error) {
 func (s *CustomerStore) BySupportRepIDCompanyCountry(supportRepID idgen.ID, company *string) *persistable.RangeQuery[*Customer, string] {
 	k := persistimpl.AppendInt(nil, supportRepID)
 	k = persistimpl.AppendNullable(k, company, persistimpl.AppendString[string])
-	return persistimpl.Range(&s.Store, 0, k, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Customer, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, k, persistimpl.AppendString[string]))
 }
 
 // BySupportRepIDThenCompanyCountry returns the records with that SupportRepID, in the order of Company; a range of it can be chosen.
 func (s *CustomerStore) BySupportRepIDThenCompanyCountry(supportRepID idgen.ID) *persistable.RangeQuery[*Customer, *string] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, supportRepID), persistimpl.Nullable(persistimpl.AppendString[string]))
+	return (*persistable.RangeQuery[*Customer, *string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendInt(nil, supportRepID), persistimpl.Nullable(persistimpl.AppendString[string])))
 }
 
 // OrderedBySupportRepIDCompanyCountry returns the records in the order of SupportRepID; a range of it can be chosen.
 func (s *CustomerStore) OrderedBySupportRepIDCompanyCountry() *persistable.RangeQuery[*Customer, idgen.ID] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
+	return (*persistable.RangeQuery[*Customer, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[idgen.ID]))
 }
 
 // ByNumber returns the Customer with that Number, or persistable.ErrNotFound.
@@ -340,7 +340,7 @@ func (s *CustomerStore) ByNumber(ctx context.Context, number int64) (*Customer, 
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *CustomerStore) OrderedByNumber() *persistable.RangeQuery[*Customer, int64] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Customer, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendInt[int64]))
 }
 
 // ByEmail returns the Customer with that Email, or persistable.ErrNotFound.
@@ -350,7 +350,7 @@ func (s *CustomerStore) ByEmail(ctx context.Context, email string) (*Customer, e
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *CustomerStore) OrderedByEmail() *persistable.RangeQuery[*Customer, string] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Customer, string])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendString[string]))
 }
 
 // CustomerFields are the fields of Customer, for conditions of Find and FindOne.
@@ -370,20 +370,20 @@ var CustomerFields = struct {
 	AddressPhone      persistable.Field[*Customer, *string]
 	AddressFax        persistable.Field[*Customer, *string]
 }{
-	ID:                persistimpl.Field[*Customer]("ID", persistimpl.AppendInt[idgen.ID]),
-	SupportRepID:      persistimpl.Field[*Customer]("SupportRepID", persistimpl.AppendInt[idgen.ID]),
-	Company:           persistimpl.Field[*Customer]("Company", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Country:           persistimpl.Field[*Customer]("Country", persistimpl.AppendString[string]),
-	Number:            persistimpl.Field[*Customer]("Number", persistimpl.AppendInt[int64]),
-	Email:             persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
-	FirstName:         persistimpl.Field[*Customer]("FirstName", persistimpl.AppendString[string]),
-	LastName:          persistimpl.Field[*Customer]("LastName", persistimpl.AppendString[string]),
-	AddressStreet:     persistimpl.Field[*Customer]("Address.Street", persistimpl.AppendString[string]),
-	AddressCity:       persistimpl.Field[*Customer]("Address.City", persistimpl.AppendString[string]),
-	AddressState:      persistimpl.Field[*Customer]("Address.State", persistimpl.Nullable(persistimpl.AppendString[string])),
-	AddressPostalCode: persistimpl.Field[*Customer]("Address.PostalCode", persistimpl.Nullable(persistimpl.AppendString[string])),
-	AddressPhone:      persistimpl.Field[*Customer]("Address.Phone", persistimpl.Nullable(persistimpl.AppendString[string])),
-	AddressFax:        persistimpl.Field[*Customer]("Address.Fax", persistimpl.Nullable(persistimpl.AppendString[string])),
+	ID:                persistable.Field[*Customer, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	SupportRepID:      persistable.Field[*Customer, idgen.ID](persistimpl.NewField("SupportRepID", persistimpl.AppendInt[idgen.ID])),
+	Company:           persistable.Field[*Customer, *string](persistimpl.NewField("Company", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	Country:           persistable.Field[*Customer, string](persistimpl.NewField("Country", persistimpl.AppendString[string])),
+	Number:            persistable.Field[*Customer, int64](persistimpl.NewField("Number", persistimpl.AppendInt[int64])),
+	Email:             persistable.Field[*Customer, string](persistimpl.NewField("Email", persistimpl.AppendString[string])),
+	FirstName:         persistable.Field[*Customer, string](persistimpl.NewField("FirstName", persistimpl.AppendString[string])),
+	LastName:          persistable.Field[*Customer, string](persistimpl.NewField("LastName", persistimpl.AppendString[string])),
+	AddressStreet:     persistable.Field[*Customer, string](persistimpl.NewField("Address.Street", persistimpl.AppendString[string])),
+	AddressCity:       persistable.Field[*Customer, string](persistimpl.NewField("Address.City", persistimpl.AppendString[string])),
+	AddressState:      persistable.Field[*Customer, *string](persistimpl.NewField("Address.State", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	AddressPostalCode: persistable.Field[*Customer, *string](persistimpl.NewField("Address.PostalCode", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	AddressPhone:      persistable.Field[*Customer, *string](persistimpl.NewField("Address.Phone", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	AddressFax:        persistable.Field[*Customer, *string](persistimpl.NewField("Address.Fax", persistimpl.Nullable(persistimpl.AppendString[string]))),
 }
 
 // customerSchema is what the run-time knows of Customer.
@@ -549,7 +549,7 @@ func (s *EmployeeStore) ByNumber(ctx context.Context, number int64) (*Employee, 
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *EmployeeStore) OrderedByNumber() *persistable.RangeQuery[*Employee, int64] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Employee, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[int64]))
 }
 
 // ByEmail returns the Employee with that Email, or persistable.ErrNotFound.
@@ -559,7 +559,7 @@ func (s *EmployeeStore) ByEmail(ctx context.Context, email string) (*Employee, e
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *EmployeeStore) OrderedByEmail() *persistable.RangeQuery[*Employee, string] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Employee, string])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendString[string]))
 }
 
 // ByReportsTo returns the records with that ReportsTo, in the order of their IDs.
@@ -569,7 +569,7 @@ func (s *EmployeeStore) ByReportsTo(reportsTo *idgen.ID) *persistable.Query[*Emp
 
 // OrderedByReportsTo returns the records in the order of ReportsTo; a range of it can be chosen.
 func (s *EmployeeStore) OrderedByReportsTo() *persistable.RangeQuery[*Employee, *idgen.ID] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.Nullable(persistimpl.AppendInt[idgen.ID]))
+	return (*persistable.RangeQuery[*Employee, *idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.Nullable(persistimpl.AppendInt[idgen.ID])))
 }
 
 // EmployeeFields are the fields of Employee, for conditions of Find and FindOne.
@@ -591,22 +591,22 @@ var EmployeeFields = struct {
 	AddressPhone      persistable.Field[*Employee, *string]
 	AddressFax        persistable.Field[*Employee, *string]
 }{
-	ID:                persistimpl.Field[*Employee]("ID", persistimpl.AppendInt[idgen.ID]),
-	Number:            persistimpl.Field[*Employee]("Number", persistimpl.AppendInt[int64]),
-	Email:             persistimpl.Field[*Employee]("Email", persistimpl.AppendString[string]),
-	ReportsTo:         persistimpl.Field[*Employee]("ReportsTo", persistimpl.Nullable(persistimpl.AppendInt[idgen.ID])),
-	LastName:          persistimpl.Field[*Employee]("LastName", persistimpl.AppendString[string]),
-	FirstName:         persistimpl.Field[*Employee]("FirstName", persistimpl.AppendString[string]),
-	Title:             persistimpl.Field[*Employee]("Title", persistimpl.AppendString[string]),
-	BirthDate:         persistimpl.Field[*Employee]("BirthDate", persistimpl.AppendTime),
-	HireDate:          persistimpl.Field[*Employee]("HireDate", persistimpl.AppendTime),
-	Country:           persistimpl.Field[*Employee]("Country", persistimpl.AppendString[string]),
-	AddressStreet:     persistimpl.Field[*Employee]("Address.Street", persistimpl.AppendString[string]),
-	AddressCity:       persistimpl.Field[*Employee]("Address.City", persistimpl.AppendString[string]),
-	AddressState:      persistimpl.Field[*Employee]("Address.State", persistimpl.Nullable(persistimpl.AppendString[string])),
-	AddressPostalCode: persistimpl.Field[*Employee]("Address.PostalCode", persistimpl.Nullable(persistimpl.AppendString[string])),
-	AddressPhone:      persistimpl.Field[*Employee]("Address.Phone", persistimpl.Nullable(persistimpl.AppendString[string])),
-	AddressFax:        persistimpl.Field[*Employee]("Address.Fax", persistimpl.Nullable(persistimpl.AppendString[string])),
+	ID:                persistable.Field[*Employee, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Number:            persistable.Field[*Employee, int64](persistimpl.NewField("Number", persistimpl.AppendInt[int64])),
+	Email:             persistable.Field[*Employee, string](persistimpl.NewField("Email", persistimpl.AppendString[string])),
+	ReportsTo:         persistable.Field[*Employee, *idgen.ID](persistimpl.NewField("ReportsTo", persistimpl.Nullable(persistimpl.AppendInt[idgen.ID]))),
+	LastName:          persistable.Field[*Employee, string](persistimpl.NewField("LastName", persistimpl.AppendString[string])),
+	FirstName:         persistable.Field[*Employee, string](persistimpl.NewField("FirstName", persistimpl.AppendString[string])),
+	Title:             persistable.Field[*Employee, string](persistimpl.NewField("Title", persistimpl.AppendString[string])),
+	BirthDate:         persistable.Field[*Employee, time.Time](persistimpl.NewField("BirthDate", persistimpl.AppendTime)),
+	HireDate:          persistable.Field[*Employee, time.Time](persistimpl.NewField("HireDate", persistimpl.AppendTime)),
+	Country:           persistable.Field[*Employee, string](persistimpl.NewField("Country", persistimpl.AppendString[string])),
+	AddressStreet:     persistable.Field[*Employee, string](persistimpl.NewField("Address.Street", persistimpl.AppendString[string])),
+	AddressCity:       persistable.Field[*Employee, string](persistimpl.NewField("Address.City", persistimpl.AppendString[string])),
+	AddressState:      persistable.Field[*Employee, *string](persistimpl.NewField("Address.State", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	AddressPostalCode: persistable.Field[*Employee, *string](persistimpl.NewField("Address.PostalCode", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	AddressPhone:      persistable.Field[*Employee, *string](persistimpl.NewField("Address.Phone", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	AddressFax:        persistable.Field[*Employee, *string](persistimpl.NewField("Address.Fax", persistimpl.Nullable(persistimpl.AppendString[string]))),
 }
 
 // employeeSchema is what the run-time knows of Employee.
@@ -772,12 +772,12 @@ func (s *InvoiceStore) TryNew(literal Invoice) (*Invoice, error) {
 
 // ByCustomerIDDate returns the records with that CustomerID, in the order of Date; a range of it can be chosen.
 func (s *InvoiceStore) ByCustomerIDDate(customerID idgen.ID) *persistable.RangeQuery[*Invoice, time.Time] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, customerID), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Invoice, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendInt(nil, customerID), persistimpl.AppendTime))
 }
 
 // OrderedByCustomerIDDate returns the records in the order of CustomerID; a range of it can be chosen.
 func (s *InvoiceStore) OrderedByCustomerIDDate() *persistable.RangeQuery[*Invoice, idgen.ID] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
+	return (*persistable.RangeQuery[*Invoice, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[idgen.ID]))
 }
 
 // ByNumber returns the Invoice with that Number, or persistable.ErrNotFound.
@@ -787,7 +787,7 @@ func (s *InvoiceStore) ByNumber(ctx context.Context, number int64) (*Invoice, er
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *InvoiceStore) OrderedByNumber() *persistable.RangeQuery[*Invoice, int64] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Invoice, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendInt[int64]))
 }
 
 // ByDate returns the records with that Date, in the order of their IDs.
@@ -797,7 +797,7 @@ func (s *InvoiceStore) ByDate(dateValue time.Time) *persistable.Query[*Invoice] 
 
 // OrderedByDate returns the records in the order of Date; a range of it can be chosen.
 func (s *InvoiceStore) OrderedByDate() *persistable.RangeQuery[*Invoice, time.Time] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Invoice, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendTime))
 }
 
 // InvoiceFields are the fields of Invoice, for conditions of Find and FindOne.
@@ -815,18 +815,18 @@ var InvoiceFields = struct {
 	BillingPhone      persistable.Field[*Invoice, *string]
 	BillingFax        persistable.Field[*Invoice, *string]
 }{
-	ID:                persistimpl.Field[*Invoice]("ID", persistimpl.AppendInt[idgen.ID]),
-	CustomerID:        persistimpl.Field[*Invoice]("CustomerID", persistimpl.AppendInt[idgen.ID]),
-	Date:              persistimpl.Field[*Invoice]("Date", persistimpl.AppendTime),
-	Number:            persistimpl.Field[*Invoice]("Number", persistimpl.AppendInt[int64]),
-	Country:           persistimpl.Field[*Invoice]("Country", persistimpl.AppendString[string]),
-	Total:             persistimpl.Field[*Invoice]("Total", persistimpl.AppendInt[Cents]),
-	BillingStreet:     persistimpl.Field[*Invoice]("Billing.Street", persistimpl.AppendString[string]),
-	BillingCity:       persistimpl.Field[*Invoice]("Billing.City", persistimpl.AppendString[string]),
-	BillingState:      persistimpl.Field[*Invoice]("Billing.State", persistimpl.Nullable(persistimpl.AppendString[string])),
-	BillingPostalCode: persistimpl.Field[*Invoice]("Billing.PostalCode", persistimpl.Nullable(persistimpl.AppendString[string])),
-	BillingPhone:      persistimpl.Field[*Invoice]("Billing.Phone", persistimpl.Nullable(persistimpl.AppendString[string])),
-	BillingFax:        persistimpl.Field[*Invoice]("Billing.Fax", persistimpl.Nullable(persistimpl.AppendString[string])),
+	ID:                persistable.Field[*Invoice, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	CustomerID:        persistable.Field[*Invoice, idgen.ID](persistimpl.NewField("CustomerID", persistimpl.AppendInt[idgen.ID])),
+	Date:              persistable.Field[*Invoice, time.Time](persistimpl.NewField("Date", persistimpl.AppendTime)),
+	Number:            persistable.Field[*Invoice, int64](persistimpl.NewField("Number", persistimpl.AppendInt[int64])),
+	Country:           persistable.Field[*Invoice, string](persistimpl.NewField("Country", persistimpl.AppendString[string])),
+	Total:             persistable.Field[*Invoice, Cents](persistimpl.NewField("Total", persistimpl.AppendInt[Cents])),
+	BillingStreet:     persistable.Field[*Invoice, string](persistimpl.NewField("Billing.Street", persistimpl.AppendString[string])),
+	BillingCity:       persistable.Field[*Invoice, string](persistimpl.NewField("Billing.City", persistimpl.AppendString[string])),
+	BillingState:      persistable.Field[*Invoice, *string](persistimpl.NewField("Billing.State", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	BillingPostalCode: persistable.Field[*Invoice, *string](persistimpl.NewField("Billing.PostalCode", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	BillingPhone:      persistable.Field[*Invoice, *string](persistimpl.NewField("Billing.Phone", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	BillingFax:        persistable.Field[*Invoice, *string](persistimpl.NewField("Billing.Fax", persistimpl.Nullable(persistimpl.AppendString[string]))),
 }
 
 // invoiceSchema is what the run-time knows of Invoice.
@@ -997,12 +997,12 @@ func (s *InvoiceLineStore) ByInvoiceIDNumber(ctx context.Context, invoiceID idge
 
 // ByInvoiceIDThenNumber returns the records with that InvoiceID, in the order of Number; a range of it can be chosen.
 func (s *InvoiceLineStore) ByInvoiceIDThenNumber(invoiceID idgen.ID) *persistable.RangeQuery[*InvoiceLine, int64] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, invoiceID), persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*InvoiceLine, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendInt(nil, invoiceID), persistimpl.AppendInt[int64]))
 }
 
 // OrderedByInvoiceIDNumber returns the records in the order of InvoiceID; a range of it can be chosen.
 func (s *InvoiceLineStore) OrderedByInvoiceIDNumber() *persistable.RangeQuery[*InvoiceLine, idgen.ID] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
+	return (*persistable.RangeQuery[*InvoiceLine, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[idgen.ID]))
 }
 
 // InvoiceLineFields are the fields of InvoiceLine, for conditions of Find and FindOne.
@@ -1015,13 +1015,13 @@ var InvoiceLineFields = struct {
 	Price     persistable.Field[*InvoiceLine, Cents]
 	Quantity  persistable.Field[*InvoiceLine, int64]
 }{
-	ID:        persistimpl.Field[*InvoiceLine]("ID", persistimpl.AppendInt[idgen.ID]),
-	InvoiceID: persistimpl.Field[*InvoiceLine]("InvoiceID", persistimpl.AppendInt[idgen.ID]),
-	Number:    persistimpl.Field[*InvoiceLine]("Number", persistimpl.AppendInt[int64]),
-	Country:   persistimpl.Field[*InvoiceLine]("Country", persistimpl.AppendString[string]),
-	TrackID:   persistimpl.Field[*InvoiceLine]("TrackID", persistimpl.AppendInt[idgen.ID]),
-	Price:     persistimpl.Field[*InvoiceLine]("Price", persistimpl.AppendInt[Cents]),
-	Quantity:  persistimpl.Field[*InvoiceLine]("Quantity", persistimpl.AppendInt[int64]),
+	ID:        persistable.Field[*InvoiceLine, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	InvoiceID: persistable.Field[*InvoiceLine, idgen.ID](persistimpl.NewField("InvoiceID", persistimpl.AppendInt[idgen.ID])),
+	Number:    persistable.Field[*InvoiceLine, int64](persistimpl.NewField("Number", persistimpl.AppendInt[int64])),
+	Country:   persistable.Field[*InvoiceLine, string](persistimpl.NewField("Country", persistimpl.AppendString[string])),
+	TrackID:   persistable.Field[*InvoiceLine, idgen.ID](persistimpl.NewField("TrackID", persistimpl.AppendInt[idgen.ID])),
+	Price:     persistable.Field[*InvoiceLine, Cents](persistimpl.NewField("Price", persistimpl.AppendInt[Cents])),
+	Quantity:  persistable.Field[*InvoiceLine, int64](persistimpl.NewField("Quantity", persistimpl.AppendInt[int64])),
 }
 
 // invoiceLineSchema is what the run-time knows of InvoiceLine.
@@ -1139,42 +1139,42 @@ func (s *TrackStore) TryNew(literal Track) (*Track, error) {
 
 // ByAlbumIDLength returns the records with that AlbumID, in the order of Length; a range of it can be chosen.
 func (s *TrackStore) ByAlbumIDLength(albumID idgen.ID) *persistable.RangeQuery[*Track, time.Duration] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, albumID), persistimpl.AppendInt[time.Duration])
+	return (*persistable.RangeQuery[*Track, time.Duration])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendInt(nil, albumID), persistimpl.AppendInt[time.Duration]))
 }
 
 // OrderedByAlbumIDLength returns the records in the order of AlbumID; a range of it can be chosen.
 func (s *TrackStore) OrderedByAlbumIDLength() *persistable.RangeQuery[*Track, idgen.ID] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
+	return (*persistable.RangeQuery[*Track, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[idgen.ID]))
 }
 
 // ByGenreName returns the records with that Genre, in the order of Name; a range of it can be chosen.
 func (s *TrackStore) ByGenreName(genre string) *persistable.RangeQuery[*Track, string] {
-	return persistimpl.Range(&s.Store, 1, persistimpl.AppendString(nil, genre), persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Track, string])(persistimpl.Range(persistimpl.Source(&s.Store), 1, persistimpl.AppendString(nil, genre), persistimpl.AppendString[string]))
 }
 
 // OrderedByGenreName returns the records in the order of Genre; a range of it can be chosen.
 func (s *TrackStore) OrderedByGenreName() *persistable.RangeQuery[*Track, string] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Track, string])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendString[string]))
 }
 
 // ByPriceLength returns the records with that Price, in the order of Length; a range of it can be chosen.
 func (s *TrackStore) ByPriceLength(price Cents) *persistable.RangeQuery[*Track, time.Duration] {
-	return persistimpl.Range(&s.Store, 2, persistimpl.AppendInt(nil, price), persistimpl.AppendInt[time.Duration])
+	return (*persistable.RangeQuery[*Track, time.Duration])(persistimpl.Range(persistimpl.Source(&s.Store), 2, persistimpl.AppendInt(nil, price), persistimpl.AppendInt[time.Duration]))
 }
 
 // OrderedByPriceLength returns the records in the order of Price; a range of it can be chosen.
 func (s *TrackStore) OrderedByPriceLength() *persistable.RangeQuery[*Track, Cents] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendInt[Cents])
+	return (*persistable.RangeQuery[*Track, Cents])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendInt[Cents]))
 }
 
 // ByPlaylistsName returns the records with that element of Playlists, in the order of Name; a range of it can be chosen.
 func (s *TrackStore) ByPlaylistsName(playlists string) *persistable.RangeQuery[*Track, string] {
-	return persistimpl.Range(&s.Store, 3, persistimpl.AppendString(nil, playlists), persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Track, string])(persistimpl.Range(persistimpl.Source(&s.Store), 3, persistimpl.AppendString(nil, playlists), persistimpl.AppendString[string]))
 }
 
 // OrderedByPlaylistsName returns the records in the order of the elements of Playlists, a record once for each; a range of it can be chosen.
 func (s *TrackStore) OrderedByPlaylistsName() *persistable.RangeQuery[*Track, string] {
-	return persistimpl.Range(&s.Store, 3, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Track, string])(persistimpl.Range(persistimpl.Source(&s.Store), 3, nil, persistimpl.AppendString[string]))
 }
 
 // ByNumber returns the Track with that Number, or persistable.ErrNotFound.
@@ -1184,7 +1184,7 @@ func (s *TrackStore) ByNumber(ctx context.Context, number int64) (*Track, error)
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *TrackStore) OrderedByNumber() *persistable.RangeQuery[*Track, int64] {
-	return persistimpl.Range(&s.Store, 4, nil, persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Track, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 4, nil, persistimpl.AppendInt[int64]))
 }
 
 // TrackFields are the fields of Track, for conditions of Find and FindOne.
@@ -1201,17 +1201,17 @@ var TrackFields = struct {
 	Composer  persistable.Field[*Track, *string]
 	Bytes     persistable.Field[*Track, int64]
 }{
-	ID:        persistimpl.Field[*Track]("ID", persistimpl.AppendInt[idgen.ID]),
-	AlbumID:   persistimpl.Field[*Track]("AlbumID", persistimpl.AppendInt[idgen.ID]),
-	Length:    persistimpl.Field[*Track]("Length", persistimpl.AppendInt[time.Duration]),
-	Genre:     persistimpl.Field[*Track]("Genre", persistimpl.AppendString[string]),
-	Name:      persistimpl.Field[*Track]("Name", persistimpl.AppendString[string]),
-	Price:     persistimpl.Field[*Track]("Price", persistimpl.AppendInt[Cents]),
-	Playlists: persistimpl.Field[*Track]("Playlists", persistimpl.AppendString[string]),
-	Number:    persistimpl.Field[*Track]("Number", persistimpl.AppendInt[int64]),
-	MediaType: persistimpl.Field[*Track]("MediaType", persistimpl.AppendString[string]),
-	Composer:  persistimpl.Field[*Track]("Composer", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Bytes:     persistimpl.Field[*Track]("Bytes", persistimpl.AppendInt[int64]),
+	ID:        persistable.Field[*Track, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	AlbumID:   persistable.Field[*Track, idgen.ID](persistimpl.NewField("AlbumID", persistimpl.AppendInt[idgen.ID])),
+	Length:    persistable.Field[*Track, time.Duration](persistimpl.NewField("Length", persistimpl.AppendInt[time.Duration])),
+	Genre:     persistable.Field[*Track, string](persistimpl.NewField("Genre", persistimpl.AppendString[string])),
+	Name:      persistable.Field[*Track, string](persistimpl.NewField("Name", persistimpl.AppendString[string])),
+	Price:     persistable.Field[*Track, Cents](persistimpl.NewField("Price", persistimpl.AppendInt[Cents])),
+	Playlists: persistable.Field[*Track, string](persistimpl.NewField("Playlists", persistimpl.AppendString[string])),
+	Number:    persistable.Field[*Track, int64](persistimpl.NewField("Number", persistimpl.AppendInt[int64])),
+	MediaType: persistable.Field[*Track, string](persistimpl.NewField("MediaType", persistimpl.AppendString[string])),
+	Composer:  persistable.Field[*Track, *string](persistimpl.NewField("Composer", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	Bytes:     persistable.Field[*Track, int64](persistimpl.NewField("Bytes", persistimpl.AppendInt[int64])),
 }
 
 // trackSchema is what the run-time knows of Track.

@@ -63,12 +63,12 @@ func (s *OrderStore) TryNew(literal Order) (*Order, error) {
 
 // ByStatusCreatedAt returns the records with that Status, in the order of CreatedAt; a range of it can be chosen.
 func (s *OrderStore) ByStatusCreatedAt(status OrderStatus) *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Order, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendInt(nil, status), persistimpl.AppendTime))
 }
 
 // OrderedByStatusCreatedAt returns the records in the order of Status; a range of it can be chosen.
 func (s *OrderStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Order, OrderStatus] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[OrderStatus])
+	return (*persistable.RangeQuery[*Order, OrderStatus])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[OrderStatus]))
 }
 
 // ByNumber returns the Order with that Number, or persistable.ErrNotFound.
@@ -78,7 +78,7 @@ func (s *OrderStore) ByNumber(ctx context.Context, numberValue string) (*Order, 
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Order, string])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendString[string]))
 }
 
 // ByStatus returns the records with that Status, in the order of their IDs.
@@ -88,7 +88,7 @@ func (s *OrderStore) ByStatus(status OrderStatus) *persistable.Query[*Order] {
 
 // OrderedByStatus returns the records in the order of Status; a range of it can be chosen.
 func (s *OrderStore) OrderedByStatus() *persistable.RangeQuery[*Order, OrderStatus] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendInt[OrderStatus])
+	return (*persistable.RangeQuery[*Order, OrderStatus])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendInt[OrderStatus]))
 }
 
 // OrderFields are the fields of Order, for conditions of Find and FindOne.
@@ -100,12 +100,12 @@ var OrderFields = struct {
 	TenantID  persistable.Field[*Order, string]
 	Amount    persistable.Field[*Order, int64]
 }{
-	ID:        persistimpl.Field[*Order]("ID", persistimpl.AppendInt[idgen.ID]),
-	Status:    persistimpl.Field[*Order]("Status", persistimpl.AppendInt[OrderStatus]),
-	CreatedAt: persistimpl.Field[*Order]("CreatedAt", persistimpl.AppendTime),
-	Number:    persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
-	TenantID:  persistimpl.Field[*Order]("TenantID", persistimpl.AppendString[string]),
-	Amount:    persistimpl.Field[*Order]("Amount", persistimpl.AppendInt[int64]),
+	ID:        persistable.Field[*Order, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Status:    persistable.Field[*Order, OrderStatus](persistimpl.NewField("Status", persistimpl.AppendInt[OrderStatus])),
+	CreatedAt: persistable.Field[*Order, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
+	Number:    persistable.Field[*Order, string](persistimpl.NewField("Number", persistimpl.AppendString[string])),
+	TenantID:  persistable.Field[*Order, string](persistimpl.NewField("TenantID", persistimpl.AppendString[string])),
+	Amount:    persistable.Field[*Order, int64](persistimpl.NewField("Amount", persistimpl.AppendInt[int64])),
 }
 
 // orderSchema is what the run-time knows of Order.

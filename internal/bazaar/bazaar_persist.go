@@ -71,17 +71,17 @@ func (s *AccountStore) ByEmail(ctx context.Context, email string) (*Account, err
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *AccountStore) OrderedByEmail() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Account, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // ByPlanLevel returns the records with that Plan, in the order of Level; a range of it can be chosen.
 func (s *AccountStore) ByPlanLevel(plan string) *persistable.RangeQuery[*Account, int64] {
-	return persistimpl.Range(&s.Store, 1, persistimpl.AppendString(nil, plan), persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Account, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 1, persistimpl.AppendString(nil, plan), persistimpl.AppendInt[int64]))
 }
 
 // OrderedByPlanLevel returns the records in the order of Plan; a range of it can be chosen.
 func (s *AccountStore) OrderedByPlanLevel() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Account, string])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendString[string]))
 }
 
 // AccountFields are the fields of Account, for conditions of Find and FindOne.
@@ -93,12 +93,12 @@ var AccountFields = struct {
 	TenantID persistable.Field[*Account, string]
 	Name     persistable.Field[*Account, *string]
 }{
-	ID:       persistimpl.Field[*Account]("ID", persistimpl.AppendString[string]),
-	Email:    persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
-	Plan:     persistimpl.Field[*Account]("Plan", persistimpl.AppendString[string]),
-	Level:    persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int64]),
-	TenantID: persistimpl.Field[*Account]("TenantID", persistimpl.AppendString[string]),
-	Name:     persistimpl.Field[*Account]("Name", persistimpl.Nullable(persistimpl.AppendString[string])),
+	ID:       persistable.Field[*Account, string](persistimpl.NewField("ID", persistimpl.AppendString[string])),
+	Email:    persistable.Field[*Account, string](persistimpl.NewField("Email", persistimpl.AppendString[string])),
+	Plan:     persistable.Field[*Account, string](persistimpl.NewField("Plan", persistimpl.AppendString[string])),
+	Level:    persistable.Field[*Account, int64](persistimpl.NewField("Level", persistimpl.AppendInt[int64])),
+	TenantID: persistable.Field[*Account, string](persistimpl.NewField("TenantID", persistimpl.AppendString[string])),
+	Name:     persistable.Field[*Account, *string](persistimpl.NewField("Name", persistimpl.Nullable(persistimpl.AppendString[string]))),
 }
 
 // accountSchema is what the run-time knows of Account.
@@ -210,7 +210,7 @@ func (s *CounterStore) ByName(ctx context.Context, name string) (*Counter, error
 
 // OrderedByName returns the records in the order of Name; a range of it can be chosen.
 func (s *CounterStore) OrderedByName() *persistable.RangeQuery[*Counter, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Counter, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // CounterFields are the fields of Counter, for conditions of Find and FindOne.
@@ -219,9 +219,9 @@ var CounterFields = struct {
 	Name  persistable.Field[*Counter, string]
 	Value persistable.Field[*Counter, uint64]
 }{
-	ID:    persistimpl.Field[*Counter]("ID", persistimpl.AppendInt[int64]),
-	Name:  persistimpl.Field[*Counter]("Name", persistimpl.AppendString[string]),
-	Value: persistimpl.Field[*Counter]("Value", persistimpl.AppendUint[uint64]),
+	ID:    persistable.Field[*Counter, int64](persistimpl.NewField("ID", persistimpl.AppendInt[int64])),
+	Name:  persistable.Field[*Counter, string](persistimpl.NewField("Name", persistimpl.AppendString[string])),
+	Value: persistable.Field[*Counter, uint64](persistimpl.NewField("Value", persistimpl.AppendUint[uint64])),
 }
 
 // counterSchema is what the run-time knows of Counter.
@@ -320,12 +320,12 @@ func (s *EventStore) SaveIfVersion(ctx context.Context, version persistable.Vers
 
 // ByTenantAt returns the records with that Tenant, in the order of At; a range of it can be chosen.
 func (s *EventStore) ByTenantAt(tenant string) *persistable.RangeQuery[*Event, time.Time] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendString(nil, tenant), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Event, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendString(nil, tenant), persistimpl.AppendTime))
 }
 
 // OrderedByTenantAt returns the records in the order of Tenant; a range of it can be chosen.
 func (s *EventStore) OrderedByTenantAt() *persistable.RangeQuery[*Event, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Event, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // EventFields are the fields of Event, for conditions of Find and FindOne.
@@ -335,10 +335,10 @@ var EventFields = struct {
 	At     persistable.Field[*Event, time.Time]
 	Text   persistable.Field[*Event, string]
 }{
-	ID:     persistimpl.Field[*Event]("ID", persistimpl.AppendUUID[ulid.ULID]),
-	Tenant: persistimpl.Field[*Event]("Tenant", persistimpl.AppendString[string]),
-	At:     persistimpl.Field[*Event]("At", persistimpl.AppendTime),
-	Text:   persistimpl.Field[*Event]("Text", persistimpl.AppendString[string]),
+	ID:     persistable.Field[*Event, ulid.ULID](persistimpl.NewField("ID", persistimpl.AppendUUID[ulid.ULID])),
+	Tenant: persistable.Field[*Event, string](persistimpl.NewField("Tenant", persistimpl.AppendString[string])),
+	At:     persistable.Field[*Event, time.Time](persistimpl.NewField("At", persistimpl.AppendTime)),
+	Text:   persistable.Field[*Event, string](persistimpl.NewField("Text", persistimpl.AppendString[string])),
 }
 
 // eventSchema is what the run-time knows of Event.
@@ -454,17 +454,17 @@ func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Order, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // ByStatusCreatedAt returns the records with that Status, in the descending order of CreatedAt; a range of it can be chosen.
 func (s *OrderStore) ByStatusCreatedAt(status Status) *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.DescendingRange(&s.Store, 1, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Order, time.Time])(persistimpl.DescendingRange(persistimpl.Source(&s.Store), 1, persistimpl.AppendInt(nil, status), persistimpl.AppendTime))
 }
 
 // OrderedByStatusCreatedAt returns the records in the order of Status; a range of it can be chosen.
 func (s *OrderStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Order, Status] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[Status])
+	return (*persistable.RangeQuery[*Order, Status])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendInt[Status]))
 }
 
 // ByStatusCreatedAtRows is ByStatusCreatedAt for what the index has of the records. It does not read them.
@@ -479,12 +479,12 @@ func (s *OrderStore) OrderedByStatusCreatedAtRows() *persistable.RowRange[OrderB
 
 // ByCountryAmount returns the records with that Country, in the order of Amount; a range of it can be chosen.
 func (s *OrderStore) ByCountryAmount(country string) *persistable.RangeQuery[*Order, int64] {
-	return persistimpl.Range(&s.Store, 2, persistimpl.AppendString(nil, country), persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Order, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 2, persistimpl.AppendString(nil, country), persistimpl.AppendInt[int64]))
 }
 
 // OrderedByCountryAmount returns the records in the order of Country; a range of it can be chosen.
 func (s *OrderStore) OrderedByCountryAmount() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Order, string])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendString[string]))
 }
 
 // ByCreatedAtWhereUnshipped returns the records with that CreatedAt, in the order of their IDs.
@@ -496,7 +496,7 @@ func (s *OrderStore) ByCreatedAtWhereUnshipped(createdAt time.Time) *persistable
 // OrderedByCreatedAtWhereUnshipped returns the records in the order of CreatedAt; a range of it can be chosen.
 // Only records that fulfil Status=1 are taken into account.
 func (s *OrderStore) OrderedByCreatedAtWhereUnshipped() *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.Range(&s.Store, 3, nil, persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Order, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 3, nil, persistimpl.AppendTime))
 }
 
 // ByCreatedAt returns the records with that CreatedAt, in the order of their IDs.
@@ -506,7 +506,7 @@ func (s *OrderStore) ByCreatedAt(createdAt time.Time) *persistable.Query[*Order]
 
 // OrderedByCreatedAt returns the records in the order of CreatedAt; a range of it can be chosen.
 func (s *OrderStore) OrderedByCreatedAt() *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.Range(&s.Store, 4, nil, persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Order, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 4, nil, persistimpl.AppendTime))
 }
 
 // ByAddressCity returns the records with that AddressCity, in the order of their IDs.
@@ -516,7 +516,7 @@ func (s *OrderStore) ByAddressCity(addressCity string) *persistable.Query[*Order
 
 // OrderedByAddressCity returns the records in the order of AddressCity; a range of it can be chosen.
 func (s *OrderStore) OrderedByAddressCity() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 5, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Order, string])(persistimpl.Range(persistimpl.Source(&s.Store), 5, nil, persistimpl.AppendString[string]))
 }
 
 // ByEditor returns the records with that Editor, in the order of their IDs.
@@ -526,7 +526,7 @@ func (s *OrderStore) ByEditor(editor *string) *persistable.Query[*Order] {
 
 // OrderedByEditor returns the records in the order of Editor; a range of it can be chosen.
 func (s *OrderStore) OrderedByEditor() *persistable.RangeQuery[*Order, *string] {
-	return persistimpl.Range(&s.Store, 6, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
+	return (*persistable.RangeQuery[*Order, *string])(persistimpl.Range(persistimpl.Source(&s.Store), 6, nil, persistimpl.Nullable(persistimpl.AppendString[string])))
 }
 
 // ByTags returns the records with that element of Tags, in the order of their IDs.
@@ -536,7 +536,7 @@ func (s *OrderStore) ByTags(tags string) *persistable.Query[*Order] {
 
 // OrderedByTags returns the records in the order of the elements of Tags, a record once for each; a range of it can be chosen.
 func (s *OrderStore) OrderedByTags() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 7, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Order, string])(persistimpl.Range(persistimpl.Source(&s.Store), 7, nil, persistimpl.AppendString[string]))
 }
 
 // CountAll returns the number of all records, in one read.
@@ -614,29 +614,29 @@ var OrderFields = struct {
 	BillingCity   persistable.Field[*Order, *string]
 	BillingZip    persistable.Field[*Order, *string]
 }{
-	ID:            persistimpl.Field[*Order]("ID", persistimpl.AppendInt[idgen.ID]),
-	Number:        persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
-	Status:        persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
-	CreatedAt:     persistimpl.Field[*Order]("CreatedAt", persistimpl.AppendTime),
-	Country:       persistimpl.Field[*Order]("Country", persistimpl.AppendString[string]),
-	Amount:        persistimpl.Field[*Order]("Amount", persistimpl.AppendInt[int64]),
-	AddressCity:   persistimpl.Field[*Order]("Address.City", persistimpl.AppendString[string]),
-	Editor:        persistimpl.Field[*Order]("Editor", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Tags:          persistimpl.Field[*Order]("Tags", persistimpl.AppendString[string]),
-	TenantID:      persistimpl.Field[*Order]("TenantID", persistimpl.AppendString[string]),
-	Units:         persistimpl.Field[*Order]("Units", persistimpl.AppendUint[uint32]),
-	PaidAt:        persistimpl.Field[*Order]("PaidAt", persistimpl.Nullable(persistimpl.AppendTime)),
-	Took:          persistimpl.Field[*Order]("Took", persistimpl.AppendInt[time.Duration]),
-	Rate:          persistimpl.Field[*Order]("Rate", persistimpl.AppendFloat64[float64]),
-	Hash:          persistimpl.Field[*Order]("Hash", appendKey4Byte),
-	Photo:         persistimpl.Field[*Order]("Photo", persistimpl.AppendBytes[[]byte]),
-	Key:           persistimpl.Field[*Order]("Key", persistimpl.AppendUUID[[16]byte]),
-	Done:          persistimpl.Field[*Order]("Done", persistimpl.AppendBool[bool]),
-	AddressStreet: persistimpl.Field[*Order]("Address.Street", persistimpl.AppendString[string]),
-	AddressZip:    persistimpl.Field[*Order]("Address.Zip", persistimpl.Nullable(persistimpl.AppendString[string])),
-	BillingStreet: persistimpl.Field[*Order]("Billing.Street", persistimpl.Nullable(persistimpl.AppendString[string])),
-	BillingCity:   persistimpl.Field[*Order]("Billing.City", persistimpl.Nullable(persistimpl.AppendString[string])),
-	BillingZip:    persistimpl.Field[*Order]("Billing.Zip", persistimpl.Nullable(persistimpl.AppendString[string])),
+	ID:            persistable.Field[*Order, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Number:        persistable.Field[*Order, string](persistimpl.NewField("Number", persistimpl.AppendString[string])),
+	Status:        persistable.Field[*Order, Status](persistimpl.NewField("Status", persistimpl.AppendInt[Status])),
+	CreatedAt:     persistable.Field[*Order, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
+	Country:       persistable.Field[*Order, string](persistimpl.NewField("Country", persistimpl.AppendString[string])),
+	Amount:        persistable.Field[*Order, int64](persistimpl.NewField("Amount", persistimpl.AppendInt[int64])),
+	AddressCity:   persistable.Field[*Order, string](persistimpl.NewField("Address.City", persistimpl.AppendString[string])),
+	Editor:        persistable.Field[*Order, *string](persistimpl.NewField("Editor", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	Tags:          persistable.Field[*Order, string](persistimpl.NewField("Tags", persistimpl.AppendString[string])),
+	TenantID:      persistable.Field[*Order, string](persistimpl.NewField("TenantID", persistimpl.AppendString[string])),
+	Units:         persistable.Field[*Order, uint32](persistimpl.NewField("Units", persistimpl.AppendUint[uint32])),
+	PaidAt:        persistable.Field[*Order, *time.Time](persistimpl.NewField("PaidAt", persistimpl.Nullable(persistimpl.AppendTime))),
+	Took:          persistable.Field[*Order, time.Duration](persistimpl.NewField("Took", persistimpl.AppendInt[time.Duration])),
+	Rate:          persistable.Field[*Order, float64](persistimpl.NewField("Rate", persistimpl.AppendFloat64[float64])),
+	Hash:          persistable.Field[*Order, [4]byte](persistimpl.NewField("Hash", appendKey4Byte)),
+	Photo:         persistable.Field[*Order, []byte](persistimpl.NewField("Photo", persistimpl.AppendBytes[[]byte])),
+	Key:           persistable.Field[*Order, [16]byte](persistimpl.NewField("Key", persistimpl.AppendUUID[[16]byte])),
+	Done:          persistable.Field[*Order, bool](persistimpl.NewField("Done", persistimpl.AppendBool[bool])),
+	AddressStreet: persistable.Field[*Order, string](persistimpl.NewField("Address.Street", persistimpl.AppendString[string])),
+	AddressZip:    persistable.Field[*Order, *string](persistimpl.NewField("Address.Zip", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	BillingStreet: persistable.Field[*Order, *string](persistimpl.NewField("Billing.Street", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	BillingCity:   persistable.Field[*Order, *string](persistimpl.NewField("Billing.City", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	BillingZip:    persistable.Field[*Order, *string](persistimpl.NewField("Billing.Zip", persistimpl.Nullable(persistimpl.AppendString[string]))),
 }
 
 // OrderByStatusCreatedAtRow is what the index Order_Status_CreatedAt has of a record.
@@ -959,7 +959,7 @@ func (s *SettingStore) ByValue(value string) *persistable.Query[*Setting] {
 
 // OrderedByValue returns the records in the order of Value; a range of it can be chosen.
 func (s *SettingStore) OrderedByValue() *persistable.RangeQuery[*Setting, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Setting, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // SettingFields are the fields of Setting, for conditions of Find and FindOne.
@@ -967,8 +967,8 @@ var SettingFields = struct {
 	ID    persistable.Field[*Setting, string]
 	Value persistable.Field[*Setting, string]
 }{
-	ID:    persistimpl.Field[*Setting]("ID", persistimpl.AppendString[string]),
-	Value: persistimpl.Field[*Setting]("Value", persistimpl.AppendString[string]),
+	ID:    persistable.Field[*Setting, string](persistimpl.NewField("ID", persistimpl.AppendString[string])),
+	Value: persistable.Field[*Setting, string](persistimpl.NewField("Value", persistimpl.AppendString[string])),
 }
 
 // settingSchema is what the run-time knows of Setting.

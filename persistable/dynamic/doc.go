@@ -18,7 +18,7 @@
 //
 // What only Go code can do does not happen here: the hooks of the type (BeforeCreate,
 // BeforeSave, Validate, BeforeDelete, AfterCommit) do not run, and fields that refer to other records
-// are not checked. The bounds of fields (min, max, maxlen, match) are checked here, too.
+// are not checked. The bounds of fields (min, max, maxlen, match) are checked, as everywhere.
 //
 // # Values
 //

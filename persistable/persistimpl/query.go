@@ -30,27 +30,23 @@ func Query[T, ID any](s *persistable.Store[T, ID], i int, equal []byte) *persist
 	return (*persistable.Query[T])(erased.NewIndexQuery((*erased.Store[ID])(s).Source(), i, equal))
 }
 
-// Range is Query with a range on the next field. encode appends the field's values as
-// tuple elements.
-//
-//go:noinline
-func Range[T, ID, F any](s *persistable.Store[T, ID], i int, equal []byte, encode func([]byte, F) []byte) *persistable.RangeQuery[T, F] {
-	return (*persistable.RangeQuery[T, F])(erased.NewRange((*erased.Store[ID])(s).Source(), i, equal, encode))
+// Range is Query with a range on the next field, of no type of records yet: one function serves all
+// types. encode appends the field's values as tuple elements.
+func Range[F any](s *erased.Source, i int, equal []byte, encode func([]byte, F) []byte) *erased.Range[F] {
+	return erased.NewRange(s, i, equal, encode)
 }
 
 // DescendingRange is Range of a field that is stored in descending order: it
 // yields the greatest value first. encode appends values in ascending order, equal has
 // those of descending fields as index.Descend leaves them.
-//
-//go:noinline
-func DescendingRange[T, ID, F any](s *persistable.Store[T, ID], i int, equal []byte, encode func([]byte, F) []byte) *persistable.RangeQuery[T, F] {
-	return (*persistable.RangeQuery[T, F])(erased.NewRange((*erased.Store[ID])(s).Source(), i, equal, encode).Descending())
+func DescendingRange[F any](s *erased.Source, i int, equal []byte, encode func([]byte, F) []byte) *erased.Range[F] {
+	return erased.NewRange(s, i, equal, encode).Descending()
 }
 
-// Field returns the field with that name. encode appends its values as tuple
-// elements.
-func Field[T, F any](name string, encode func([]byte, F) []byte) persistable.Field[T, F] {
-	return persistable.Field[T, F](erased.NewField(name, encode))
+// NewField returns the field with that name, of no type of records yet: one function serves all types.
+// encode appends its values as tuple elements.
+func NewField[F any](name string, encode func([]byte, F) []byte) erased.Field[F] {
+	return erased.NewField(name, encode)
 }
 
 // Row is an entry of an index that copies chosen fields.
@@ -86,23 +82,23 @@ func CheckEnd(rest []byte) error {
 //
 //go:noinline
 func Count[T, ID any](ctx context.Context, s *persistable.Store[T, ID], i int, group []byte) (int64, error) {
-	return erased.Runtime.Count(ctx, sourceOf(s), i, group)
+	return erased.Runtime.Count(ctx, Source(s), i, group)
 }
 
 // Sum returns the sum of a group of the schema's i-th index, which is a sum. One that does not fit an int64 is a persistable.ErrOverflow.
 //
 //go:noinline
 func Sum[T, ID any](ctx context.Context, s *persistable.Store[T, ID], i int, group []byte) (int64, error) {
-	sum, err := erased.Runtime.Sum(ctx, sourceOf(s), i, group)
-	return fitInt(sourceOf(s), i, sum, err)
+	sum, err := erased.Runtime.Sum(ctx, Source(s), i, group)
+	return fitInt(Source(s), i, sum, err)
 }
 
 // SumUint is Sum of a field that is unsigned.
 //
 //go:noinline
 func SumUint[T, ID any](ctx context.Context, s *persistable.Store[T, ID], i int, group []byte) (uint64, error) {
-	sum, err := erased.Runtime.Sum(ctx, sourceOf(s), i, group)
-	return fitUint(sourceOf(s), i, sum, err)
+	sum, err := erased.Runtime.Sum(ctx, Source(s), i, group)
+	return fitUint(Source(s), i, sum, err)
 }
 
 func fitInt(s *erased.Source, i int, sum index.Amount, err error) (int64, error) {
@@ -129,7 +125,7 @@ func Counts[T, ID, G any](ctx context.Context, s *persistable.Store[T, ID], i in
 			c := persistable.GroupCount[G]{Group: g.group}
 			if err == nil {
 				c.Count, err = index.ReadCount(g.value)
-				err = damaged(sourceOf(s), i, g.values, err)
+				err = damaged(Source(s), i, g.values, err)
 			}
 			if !yield(c, err) || err != nil {
 				return
@@ -158,13 +154,13 @@ func sums[T, ID, G, S any](ctx context.Context, s *persistable.Store[T, ID], i i
 			var sum index.Amount
 			if err == nil {
 				sum, err = index.ReadAmount(g.value)
-				err = damaged(sourceOf(s), i, g.values, err)
+				err = damaged(Source(s), i, g.values, err)
 			}
 			if err != nil {
 				yield(one, err)
 				return
 			}
-			if one.Sum, err = fit(sourceOf(s), i, sum, nil); !yield(one, err) {
+			if one.Sum, err = fit(Source(s), i, sum, nil); !yield(one, err) {
 				return
 			}
 		}
@@ -179,7 +175,7 @@ type group[G any] struct {
 
 func groups[T, ID, G any](ctx context.Context, s *persistable.Store[T, ID], i int, read func(b []byte) (G, []byte, error)) iter.Seq2[group[G], error] {
 	return func(yield func(group[G], error) bool) {
-		all, err := erased.Runtime.Groups(ctx, sourceOf(s), i)
+		all, err := erased.Runtime.Groups(ctx, Source(s), i)
 		if err != nil {
 			yield(group[G]{}, err)
 			return
@@ -187,7 +183,7 @@ func groups[T, ID, G any](ctx context.Context, s *persistable.Store[T, ID], i in
 		for _, stored := range all {
 			g := group[G]{values: stored.Values, value: stored.Value}
 			g.group, _, err = read(stored.Values)
-			if !yield(g, damaged(sourceOf(s), i, stored.Values, err)) {
+			if !yield(g, damaged(Source(s), i, stored.Values, err)) {
 				return
 			}
 		}
@@ -207,14 +203,14 @@ func damaged(s *erased.Source, i int, key []byte, err error) error {
 //
 //go:noinline
 func Min[T, ID, F any](ctx context.Context, s *persistable.Store[T, ID], i int, group []byte, read func(b []byte) (F, []byte, error)) (least F, ok bool, err error) {
-	return extreme(ctx, sourceOf(s), i, group, false, read)
+	return extreme(ctx, Source(s), i, group, false, read)
 }
 
 // Max is Min for the greatest value.
 //
 //go:noinline
 func Max[T, ID, F any](ctx context.Context, s *persistable.Store[T, ID], i int, group []byte, read func(b []byte) (F, []byte, error)) (greatest F, ok bool, err error) {
-	return extreme(ctx, sourceOf(s), i, group, true, read)
+	return extreme(ctx, Source(s), i, group, true, read)
 }
 
 func extreme[F any](ctx context.Context, s *erased.Source, i int, group []byte, greatest bool, read func(b []byte) (F, []byte, error)) (v F, ok bool, err error) {
@@ -226,7 +222,8 @@ func extreme[F any](ctx context.Context, s *erased.Source, i int, group []byte, 
 	return v, err == nil, damaged(s, i, element, err)
 }
 
-func sourceOf[T, ID any](s *persistable.Store[T, ID]) *erased.Source {
+// Source returns where the operations of a store take place.
+func Source[T, ID any](s *persistable.Store[T, ID]) *erased.Source {
 	return (*erased.Store[ID])(s).Source()
 }
 

@@ -33,7 +33,7 @@ func Referred[R any, K comparable, T, ID any](ctx context.Context, s *persistabl
 			records = append(records, v)
 		}
 	}
-	found, err := erased.Runtime.Referred(ctx, sourceOf(s), i, records)
+	found, err := erased.Runtime.Referred(ctx, Source(s), i, records)
 	if err != nil {
 		return nil, err
 	}

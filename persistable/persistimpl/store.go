@@ -55,7 +55,7 @@ func SetID(schema *Schema, record any) { Must(setID(schema, record, nil)) }
 //
 //go:noinline
 func TryNew[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) error {
-	return tryNew(sourceOf(s), schema, record)
+	return tryNew(Source(s), schema, record)
 }
 
 func tryNew(s *erased.Source, schema *Schema, record any) error {
@@ -69,7 +69,7 @@ func tryNew(s *erased.Source, schema *Schema, record any) error {
 //
 //go:noinline
 func TryFill[T, ID any](s *persistable.Store[T, ID], schema *Schema, record any) error {
-	return fill(schema, erased.Runtime.Args(sourceOf(s)), record)
+	return fill(schema, erased.Runtime.Args(Source(s)), record)
 }
 
 // Must panics with err if it is not nil: the fault is one of the program.

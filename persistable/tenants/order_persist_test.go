@@ -40,7 +40,7 @@ func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error
 }
 
 func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Order, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 func (s *OrderStore) ByStatus(status OrderStatus) *persistable.Query[*Order] {
@@ -48,15 +48,15 @@ func (s *OrderStore) ByStatus(status OrderStatus) *persistable.Query[*Order] {
 }
 
 func (s *OrderStore) OrderedByStatus() *persistable.RangeQuery[*Order, OrderStatus] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[OrderStatus])
+	return (*persistable.RangeQuery[*Order, OrderStatus])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendInt[OrderStatus]))
 }
 
 func (s *OrderStore) ByStatusCreatedAt(status OrderStatus) *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.Range(&s.Store, 2, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Order, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 2, persistimpl.AppendInt(nil, status), persistimpl.AppendTime))
 }
 
 func (s *OrderStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Order, OrderStatus] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendInt[OrderStatus])
+	return (*persistable.RangeQuery[*Order, OrderStatus])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendInt[OrderStatus]))
 }
 
 var OrderFields = struct {
@@ -64,9 +64,9 @@ var OrderFields = struct {
 	Status    persistable.Field[*Order, OrderStatus]
 	CreatedAt persistable.Field[*Order, time.Time]
 }{
-	Number:    persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
-	Status:    persistimpl.Field[*Order]("Status", persistimpl.AppendInt[OrderStatus]),
-	CreatedAt: persistimpl.Field[*Order]("CreatedAt", persistimpl.AppendTime),
+	Number:    persistable.Field[*Order, string](persistimpl.NewField("Number", persistimpl.AppendString[string])),
+	Status:    persistable.Field[*Order, OrderStatus](persistimpl.NewField("Status", persistimpl.AppendInt[OrderStatus])),
+	CreatedAt: persistable.Field[*Order, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
 }
 
 var orderSchema = persistimpl.Schema{

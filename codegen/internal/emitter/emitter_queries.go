@@ -40,7 +40,8 @@ func (e *emitter) writeRecordMethod(r *model.Record, i int, m model.QueryMethod)
 		e.printf("return %s.Query(&s.Store, %d, %s)\n}\n", persistimpl, i, e.keyExpression(m.Equal, names))
 	default:
 		e.printf("%s(%s) *%s.RangeQuery[*%s, %s] {", receiver, parameters, persistable, e.recordType(r), e.componentType(m.Next))
-		e.printf("return %s.%sRange(&s.Store, %d, %s, %s)\n}\n", persistimpl, direction(m.Next), i, e.keyExpression(m.Equal, names), e.componentEncoder(m.Next))
+		e.printf("return (*%s.RangeQuery[*%s, %s])(%s.%sRange(%s.Source(&s.Store), %d, %s, %s))\n}\n", persistable, e.recordType(r), e.componentType(m.Next),
+			persistimpl, direction(m.Next), persistimpl, i, e.keyExpression(m.Equal, names), e.componentEncoder(m.Next))
 	}
 }
 

@@ -427,7 +427,7 @@ func (e *emitter) writeFieldsVar(r *model.Record) {
 	}
 	e.printf("}{")
 	for _, c := range list {
-		e.printf("%s: %s.Field[*%s](%q, %s),", c.GoName(), persistimpl, e.recordType(r), c.Name(), e.componentEncoder(c))
+		e.printf("%s: %s.Field[*%s, %s](%s.NewField(%q, %s)),", c.GoName(), persistable, e.recordType(r), e.componentType(c), persistimpl, c.Name(), e.componentEncoder(c))
 	}
 	e.printf("}\n")
 }

@@ -70,7 +70,7 @@ func (s *CommentStore) ByTicket(ticket idgen.ID) *persistable.Query[*Comment] {
 
 // OrderedByTicket returns the records in the order of Ticket; a range of it can be chosen.
 func (s *CommentStore) OrderedByTicket() *persistable.RangeQuery[*Comment, idgen.ID] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[idgen.ID])
+	return (*persistable.RangeQuery[*Comment, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[idgen.ID]))
 }
 
 // CommentFields are the fields of Comment, for conditions of Find and FindOne.
@@ -82,12 +82,12 @@ var CommentFields = struct {
 	Text      persistable.Field[*Comment, string]
 	CreatedAt persistable.Field[*Comment, time.Time]
 }{
-	ID:        persistimpl.Field[*Comment]("ID", persistimpl.AppendInt[idgen.ID]),
-	Ticket:    persistimpl.Field[*Comment]("Ticket", persistimpl.AppendInt[idgen.ID]),
-	Tenant:    persistimpl.Field[*Comment]("Tenant", persistimpl.AppendString[string]),
-	Author:    persistimpl.Field[*Comment]("Author", persistimpl.AppendString[string]),
-	Text:      persistimpl.Field[*Comment]("Text", persistimpl.AppendString[string]),
-	CreatedAt: persistimpl.Field[*Comment]("CreatedAt", persistimpl.AppendTime),
+	ID:        persistable.Field[*Comment, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Ticket:    persistable.Field[*Comment, idgen.ID](persistimpl.NewField("Ticket", persistimpl.AppendInt[idgen.ID])),
+	Tenant:    persistable.Field[*Comment, string](persistimpl.NewField("Tenant", persistimpl.AppendString[string])),
+	Author:    persistable.Field[*Comment, string](persistimpl.NewField("Author", persistimpl.AppendString[string])),
+	Text:      persistable.Field[*Comment, string](persistimpl.NewField("Text", persistimpl.AppendString[string])),
+	CreatedAt: persistable.Field[*Comment, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
 }
 
 // commentSchema is what the run-time knows of Comment.
@@ -210,7 +210,7 @@ func (s *NoticeStore) ByDelivered(delivered bool) *persistable.Query[*Notice] {
 
 // OrderedByDelivered returns the records in the order of Delivered; a range of it can be chosen.
 func (s *NoticeStore) OrderedByDelivered() *persistable.RangeQuery[*Notice, bool] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendBool[bool])
+	return (*persistable.RangeQuery[*Notice, bool])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendBool[bool]))
 }
 
 // NoticeFields are the fields of Notice, for conditions of Find and FindOne.
@@ -222,12 +222,12 @@ var NoticeFields = struct {
 	Subject   persistable.Field[*Notice, string]
 	Status    persistable.Field[*Notice, Status]
 }{
-	ID:        persistimpl.Field[*Notice]("ID", persistimpl.AppendInt[idgen.ID]),
-	Delivered: persistimpl.Field[*Notice]("Delivered", persistimpl.AppendBool[bool]),
-	Tenant:    persistimpl.Field[*Notice]("Tenant", persistimpl.AppendString[string]),
-	Requester: persistimpl.Field[*Notice]("Requester", persistimpl.AppendString[string]),
-	Subject:   persistimpl.Field[*Notice]("Subject", persistimpl.AppendString[string]),
-	Status:    persistimpl.Field[*Notice]("Status", persistimpl.AppendInt[Status]),
+	ID:        persistable.Field[*Notice, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Delivered: persistable.Field[*Notice, bool](persistimpl.NewField("Delivered", persistimpl.AppendBool[bool])),
+	Tenant:    persistable.Field[*Notice, string](persistimpl.NewField("Tenant", persistimpl.AppendString[string])),
+	Requester: persistable.Field[*Notice, string](persistimpl.NewField("Requester", persistimpl.AppendString[string])),
+	Subject:   persistable.Field[*Notice, string](persistimpl.NewField("Subject", persistimpl.AppendString[string])),
+	Status:    persistable.Field[*Notice, Status](persistimpl.NewField("Status", persistimpl.AppendInt[Status])),
 }
 
 // noticeSchema is what the run-time knows of Notice.
@@ -346,7 +346,7 @@ func (s *TenantStore) ByName(ctx context.Context, nameValue string) (*Tenant, er
 
 // OrderedByName returns the records in the order of Name; a range of it can be chosen.
 func (s *TenantStore) OrderedByName() *persistable.RangeQuery[*Tenant, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Tenant, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // ByKeyHash returns the Tenant with that KeyHash, or persistable.ErrNotFound.
@@ -356,7 +356,7 @@ func (s *TenantStore) ByKeyHash(ctx context.Context, keyHash []byte) (*Tenant, e
 
 // OrderedByKeyHash returns the records in the order of KeyHash; a range of it can be chosen.
 func (s *TenantStore) OrderedByKeyHash() *persistable.RangeQuery[*Tenant, []byte] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendBytes[[]byte])
+	return (*persistable.RangeQuery[*Tenant, []byte])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendBytes[[]byte]))
 }
 
 // TenantFields are the fields of Tenant, for conditions of Find and FindOne.
@@ -366,10 +366,10 @@ var TenantFields = struct {
 	KeyHash   persistable.Field[*Tenant, []byte]
 	CreatedAt persistable.Field[*Tenant, time.Time]
 }{
-	ID:        persistimpl.Field[*Tenant]("ID", persistimpl.AppendInt[idgen.ID]),
-	Name:      persistimpl.Field[*Tenant]("Name", persistimpl.AppendString[string]),
-	KeyHash:   persistimpl.Field[*Tenant]("KeyHash", persistimpl.AppendBytes[[]byte]),
-	CreatedAt: persistimpl.Field[*Tenant]("CreatedAt", persistimpl.AppendTime),
+	ID:        persistable.Field[*Tenant, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Name:      persistable.Field[*Tenant, string](persistimpl.NewField("Name", persistimpl.AppendString[string])),
+	KeyHash:   persistable.Field[*Tenant, []byte](persistimpl.NewField("KeyHash", persistimpl.AppendBytes[[]byte])),
+	CreatedAt: persistable.Field[*Tenant, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
 }
 
 // tenantSchema is what the run-time knows of Tenant.
@@ -485,24 +485,24 @@ func (s *TicketStore) SaveIfVersion(ctx context.Context, version persistable.Ver
 
 // ByStatusCreatedAt returns the records with that Status, in the order of CreatedAt; a range of it can be chosen.
 func (s *TicketStore) ByStatusCreatedAt(status Status) *persistable.RangeQuery[*Ticket, time.Time] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Ticket, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendInt(nil, status), persistimpl.AppendTime))
 }
 
 // OrderedByStatusCreatedAt returns the records in the order of Status; a range of it can be chosen.
 func (s *TicketStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Ticket, Status] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[Status])
+	return (*persistable.RangeQuery[*Ticket, Status])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[Status]))
 }
 
 // ByPriorityCreatedAtWhereQueue returns the records with that Priority, in the order of CreatedAt; a range of it can be chosen.
 // Only records that fulfil Status=0 are taken into account.
 func (s *TicketStore) ByPriorityCreatedAtWhereQueue(priority Priority) *persistable.RangeQuery[*Ticket, time.Time] {
-	return persistimpl.Range(&s.Store, 1, persistimpl.Descending(persistimpl.AppendInt[Priority])(nil, priority), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Ticket, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 1, persistimpl.Descending(persistimpl.AppendInt[Priority])(nil, priority), persistimpl.AppendTime))
 }
 
 // OrderedByPriorityCreatedAtWhereQueue returns the records in the descending order of Priority; a range of it can be chosen.
 // Only records that fulfil Status=0 are taken into account.
 func (s *TicketStore) OrderedByPriorityCreatedAtWhereQueue() *persistable.RangeQuery[*Ticket, Priority] {
-	return persistimpl.DescendingRange(&s.Store, 1, nil, persistimpl.AppendInt[Priority])
+	return (*persistable.RangeQuery[*Ticket, Priority])(persistimpl.DescendingRange(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendInt[Priority]))
 }
 
 // ByRef returns the Ticket with that Ref, or persistable.ErrNotFound.
@@ -512,7 +512,7 @@ func (s *TicketStore) ByRef(ctx context.Context, ref *string) (*Ticket, error) {
 
 // OrderedByRef returns the records in the order of Ref; a range of it can be chosen.
 func (s *TicketStore) OrderedByRef() *persistable.RangeQuery[*Ticket, *string] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
+	return (*persistable.RangeQuery[*Ticket, *string])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.Nullable(persistimpl.AppendString[string])))
 }
 
 // ByRequester returns the records with that Requester, in the order of their IDs.
@@ -522,7 +522,7 @@ func (s *TicketStore) ByRequester(requester string) *persistable.Query[*Ticket] 
 
 // OrderedByRequester returns the records in the order of Requester; a range of it can be chosen.
 func (s *TicketStore) OrderedByRequester() *persistable.RangeQuery[*Ticket, string] {
-	return persistimpl.Range(&s.Store, 3, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Ticket, string])(persistimpl.Range(persistimpl.Source(&s.Store), 3, nil, persistimpl.AppendString[string]))
 }
 
 // ByWords returns the records with that element of Words, in the order of their IDs.
@@ -532,7 +532,7 @@ func (s *TicketStore) ByWords(words string) *persistable.Query[*Ticket] {
 
 // OrderedByWords returns the records in the order of the elements of Words, a record once for each; a range of it can be chosen.
 func (s *TicketStore) OrderedByWords() *persistable.RangeQuery[*Ticket, string] {
-	return persistimpl.Range(&s.Store, 4, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Ticket, string])(persistimpl.Range(persistimpl.Source(&s.Store), 4, nil, persistimpl.AppendString[string]))
 }
 
 // CountByStatus returns the number of the records with that Status, in one read.
@@ -558,16 +558,16 @@ var TicketFields = struct {
 	Subject   persistable.Field[*Ticket, string]
 	Body      persistable.Field[*Ticket, string]
 }{
-	ID:        persistimpl.Field[*Ticket]("ID", persistimpl.AppendInt[idgen.ID]),
-	Status:    persistimpl.Field[*Ticket]("Status", persistimpl.AppendInt[Status]),
-	CreatedAt: persistimpl.Field[*Ticket]("CreatedAt", persistimpl.AppendTime),
-	Priority:  persistimpl.Field[*Ticket]("Priority", persistimpl.AppendInt[Priority]),
-	Ref:       persistimpl.Field[*Ticket]("Ref", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Requester: persistimpl.Field[*Ticket]("Requester", persistimpl.AppendString[string]),
-	Words:     persistimpl.Field[*Ticket]("Words", persistimpl.AppendString[string]),
-	Tenant:    persistimpl.Field[*Ticket]("Tenant", persistimpl.AppendString[string]),
-	Subject:   persistimpl.Field[*Ticket]("Subject", persistimpl.AppendString[string]),
-	Body:      persistimpl.Field[*Ticket]("Body", persistimpl.AppendString[string]),
+	ID:        persistable.Field[*Ticket, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Status:    persistable.Field[*Ticket, Status](persistimpl.NewField("Status", persistimpl.AppendInt[Status])),
+	CreatedAt: persistable.Field[*Ticket, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
+	Priority:  persistable.Field[*Ticket, Priority](persistimpl.NewField("Priority", persistimpl.AppendInt[Priority])),
+	Ref:       persistable.Field[*Ticket, *string](persistimpl.NewField("Ref", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	Requester: persistable.Field[*Ticket, string](persistimpl.NewField("Requester", persistimpl.AppendString[string])),
+	Words:     persistable.Field[*Ticket, string](persistimpl.NewField("Words", persistimpl.AppendString[string])),
+	Tenant:    persistable.Field[*Ticket, string](persistimpl.NewField("Tenant", persistimpl.AppendString[string])),
+	Subject:   persistable.Field[*Ticket, string](persistimpl.NewField("Subject", persistimpl.AppendString[string])),
+	Body:      persistable.Field[*Ticket, string](persistimpl.NewField("Body", persistimpl.AppendString[string])),
 }
 
 // ticketSchema is what the run-time knows of Ticket.

@@ -69,7 +69,7 @@ func (s *CustomerStore) ByEmail(ctx context.Context, email string) (*Customer, e
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *CustomerStore) OrderedByEmail() *persistable.RangeQuery[*Customer, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Customer, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // CustomerFields are the fields of Customer, for conditions of Find and FindOne.
@@ -79,10 +79,10 @@ var CustomerFields = struct {
 	Shop    persistable.Field[*Customer, string]
 	Letters persistable.Field[*Customer, int64]
 }{
-	ID:      persistimpl.Field[*Customer]("ID", persistimpl.AppendInt[idgen.ID]),
-	Email:   persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
-	Shop:    persistimpl.Field[*Customer]("Shop", persistimpl.AppendString[string]),
-	Letters: persistimpl.Field[*Customer]("Letters", persistimpl.AppendInt[int64]),
+	ID:      persistable.Field[*Customer, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Email:   persistable.Field[*Customer, string](persistimpl.NewField("Email", persistimpl.AppendString[string])),
+	Shop:    persistable.Field[*Customer, string](persistimpl.NewField("Shop", persistimpl.AppendString[string])),
+	Letters: persistable.Field[*Customer, int64](persistimpl.NewField("Letters", persistimpl.AppendInt[int64])),
 }
 
 // customerSchema is what the run-time knows of Customer.
@@ -196,10 +196,10 @@ var LetterFields = struct {
 	Customer persistable.Field[*Letter, idgen.ID]
 	Text     persistable.Field[*Letter, string]
 }{
-	ID:       persistimpl.Field[*Letter]("ID", persistimpl.AppendInt[idgen.ID]),
-	Shop:     persistimpl.Field[*Letter]("Shop", persistimpl.AppendString[string]),
-	Customer: persistimpl.Field[*Letter]("Customer", persistimpl.AppendInt[idgen.ID]),
-	Text:     persistimpl.Field[*Letter]("Text", persistimpl.AppendString[string]),
+	ID:       persistable.Field[*Letter, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Shop:     persistable.Field[*Letter, string](persistimpl.NewField("Shop", persistimpl.AppendString[string])),
+	Customer: persistable.Field[*Letter, idgen.ID](persistimpl.NewField("Customer", persistimpl.AppendInt[idgen.ID])),
+	Text:     persistable.Field[*Letter, string](persistimpl.NewField("Text", persistimpl.AppendString[string])),
 }
 
 // letterSchema is what the run-time knows of Letter.
@@ -309,17 +309,17 @@ func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Order, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // ByStatusPlacedAt returns the records with that Status, in the descending order of PlacedAt; a range of it can be chosen.
 func (s *OrderStore) ByStatusPlacedAt(status Status) *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.DescendingRange(&s.Store, 1, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Order, time.Time])(persistimpl.DescendingRange(persistimpl.Source(&s.Store), 1, persistimpl.AppendInt(nil, status), persistimpl.AppendTime))
 }
 
 // OrderedByStatusPlacedAt returns the records in the order of Status; a range of it can be chosen.
 func (s *OrderStore) OrderedByStatusPlacedAt() *persistable.RangeQuery[*Order, Status] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[Status])
+	return (*persistable.RangeQuery[*Order, Status])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendInt[Status]))
 }
 
 // ByStatusPlacedAtRows is ByStatusPlacedAt for what the index has of the records. It does not read them.
@@ -341,7 +341,7 @@ func (s *OrderStore) ByPlacedAtWhereUnshipped(placedAt time.Time) *persistable.Q
 // OrderedByPlacedAtWhereUnshipped returns the records in the order of PlacedAt; a range of it can be chosen.
 // Only records that fulfil Status=1 are taken into account.
 func (s *OrderStore) OrderedByPlacedAtWhereUnshipped() *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Order, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendTime))
 }
 
 // CountAll returns the number of all records, in one read.
@@ -378,7 +378,7 @@ func (s *OrderStore) ByTotal(total int64) *persistable.Query[*Order] {
 
 // OrderedByTotal returns the records in the order of Total; a range of it can be chosen.
 func (s *OrderStore) OrderedByTotal() *persistable.RangeQuery[*Order, int64] {
-	return persistimpl.Range(&s.Store, 6, nil, persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Order, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 6, nil, persistimpl.AppendInt[int64]))
 }
 
 // MaxTotal returns the greatest Total of all records, and false if there is none.
@@ -398,15 +398,15 @@ var OrderFields = struct {
 	Items    persistable.Field[*Order, int32]
 	Note     persistable.Field[*Order, string]
 }{
-	ID:       persistimpl.Field[*Order]("ID", persistimpl.AppendInt[idgen.ID]),
-	Number:   persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
-	Status:   persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
-	PlacedAt: persistimpl.Field[*Order]("PlacedAt", persistimpl.AppendTime),
-	Total:    persistimpl.Field[*Order]("Total", persistimpl.AppendInt[int64]),
-	Shop:     persistimpl.Field[*Order]("Shop", persistimpl.AppendString[string]),
-	Customer: persistimpl.Field[*Order]("Customer", persistimpl.AppendInt[idgen.ID]),
-	Items:    persistimpl.Field[*Order]("Items", persistimpl.AppendInt[int32]),
-	Note:     persistimpl.Field[*Order]("Note", persistimpl.AppendString[string]),
+	ID:       persistable.Field[*Order, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Number:   persistable.Field[*Order, string](persistimpl.NewField("Number", persistimpl.AppendString[string])),
+	Status:   persistable.Field[*Order, Status](persistimpl.NewField("Status", persistimpl.AppendInt[Status])),
+	PlacedAt: persistable.Field[*Order, time.Time](persistimpl.NewField("PlacedAt", persistimpl.AppendTime)),
+	Total:    persistable.Field[*Order, int64](persistimpl.NewField("Total", persistimpl.AppendInt[int64])),
+	Shop:     persistable.Field[*Order, string](persistimpl.NewField("Shop", persistimpl.AppendString[string])),
+	Customer: persistable.Field[*Order, idgen.ID](persistimpl.NewField("Customer", persistimpl.AppendInt[idgen.ID])),
+	Items:    persistable.Field[*Order, int32](persistimpl.NewField("Items", persistimpl.AppendInt[int32])),
+	Note:     persistable.Field[*Order, string](persistimpl.NewField("Note", persistimpl.AppendString[string])),
 }
 
 // OrderByStatusPlacedAtRow is what the index Order_Status_PlacedAt has of a record.

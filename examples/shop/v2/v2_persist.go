@@ -77,17 +77,17 @@ func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error
 
 // OrderedByNumber returns the records in the order of Number; a range of it can be chosen.
 func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Order, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // ByStatusPlacedAt returns the records with that Status, in the descending order of PlacedAt; a range of it can be chosen.
 func (s *OrderStore) ByStatusPlacedAt(status Status) *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.DescendingRange(&s.Store, 1, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Order, time.Time])(persistimpl.DescendingRange(persistimpl.Source(&s.Store), 1, persistimpl.AppendInt(nil, status), persistimpl.AppendTime))
 }
 
 // OrderedByStatusPlacedAt returns the records in the order of Status; a range of it can be chosen.
 func (s *OrderStore) OrderedByStatusPlacedAt() *persistable.RangeQuery[*Order, Status] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[Status])
+	return (*persistable.RangeQuery[*Order, Status])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendInt[Status]))
 }
 
 // ByStatusPlacedAtRows is ByStatusPlacedAt for what the index has of the records. It does not read them.
@@ -109,17 +109,17 @@ func (s *OrderStore) ByPlacedAtWhereUnshipped(placedAt time.Time) *persistable.Q
 // OrderedByPlacedAtWhereUnshipped returns the records in the order of PlacedAt; a range of it can be chosen.
 // Only records that fulfil Status=1 are taken into account.
 func (s *OrderStore) OrderedByPlacedAtWhereUnshipped() *persistable.RangeQuery[*Order, time.Time] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Order, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendTime))
 }
 
 // ByCurrencyTotal returns the records with that Currency, in the order of Total; a range of it can be chosen.
 func (s *OrderStore) ByCurrencyTotal(currency string) *persistable.RangeQuery[*Order, int64] {
-	return persistimpl.Range(&s.Store, 3, persistimpl.AppendString(nil, currency), persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Order, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 3, persistimpl.AppendString(nil, currency), persistimpl.AppendInt[int64]))
 }
 
 // OrderedByCurrencyTotal returns the records in the order of Currency; a range of it can be chosen.
 func (s *OrderStore) OrderedByCurrencyTotal() *persistable.RangeQuery[*Order, string] {
-	return persistimpl.Range(&s.Store, 3, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Order, string])(persistimpl.Range(persistimpl.Source(&s.Store), 3, nil, persistimpl.AppendString[string]))
 }
 
 // CountAll returns the number of all records, in one read.
@@ -156,7 +156,7 @@ func (s *OrderStore) ByTotal(total int64) *persistable.Query[*Order] {
 
 // OrderedByTotal returns the records in the order of Total; a range of it can be chosen.
 func (s *OrderStore) OrderedByTotal() *persistable.RangeQuery[*Order, int64] {
-	return persistimpl.Range(&s.Store, 7, nil, persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Order, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 7, nil, persistimpl.AppendInt[int64]))
 }
 
 // MaxTotal returns the greatest Total of all records, and false if there is none.
@@ -177,16 +177,16 @@ var OrderFields = struct {
 	Items    persistable.Field[*Order, int64]
 	Remark   persistable.Field[*Order, string]
 }{
-	ID:       persistimpl.Field[*Order]("ID", persistimpl.AppendInt[idgen.ID]),
-	Number:   persistimpl.Field[*Order]("Number", persistimpl.AppendString[string]),
-	Status:   persistimpl.Field[*Order]("Status", persistimpl.AppendInt[Status]),
-	PlacedAt: persistimpl.Field[*Order]("PlacedAt", persistimpl.AppendTime),
-	Currency: persistimpl.Field[*Order]("Currency", persistimpl.AppendString[string]),
-	Total:    persistimpl.Field[*Order]("Total", persistimpl.AppendInt[int64]),
-	Shop:     persistimpl.Field[*Order]("Shop", persistimpl.AppendString[string]),
-	Customer: persistimpl.Field[*Order]("Customer", persistimpl.AppendInt[idgen.ID]),
-	Items:    persistimpl.Field[*Order]("Items", persistimpl.AppendInt[int64]),
-	Remark:   persistimpl.Field[*Order]("Note", persistimpl.AppendString[string]),
+	ID:       persistable.Field[*Order, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Number:   persistable.Field[*Order, string](persistimpl.NewField("Number", persistimpl.AppendString[string])),
+	Status:   persistable.Field[*Order, Status](persistimpl.NewField("Status", persistimpl.AppendInt[Status])),
+	PlacedAt: persistable.Field[*Order, time.Time](persistimpl.NewField("PlacedAt", persistimpl.AppendTime)),
+	Currency: persistable.Field[*Order, string](persistimpl.NewField("Currency", persistimpl.AppendString[string])),
+	Total:    persistable.Field[*Order, int64](persistimpl.NewField("Total", persistimpl.AppendInt[int64])),
+	Shop:     persistable.Field[*Order, string](persistimpl.NewField("Shop", persistimpl.AppendString[string])),
+	Customer: persistable.Field[*Order, idgen.ID](persistimpl.NewField("Customer", persistimpl.AppendInt[idgen.ID])),
+	Items:    persistable.Field[*Order, int64](persistimpl.NewField("Items", persistimpl.AppendInt[int64])),
+	Remark:   persistable.Field[*Order, string](persistimpl.NewField("Note", persistimpl.AppendString[string])),
 }
 
 // OrderByStatusPlacedAtRow is what the index Order_Status_PlacedAt has of a record.

@@ -62,7 +62,7 @@ func (s *AccountStore) ByEmail(ctx context.Context, email string) (*Account, err
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *AccountStore) OrderedByEmail() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Account, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // ByLevel returns the records with that Level, in the order of their IDs.
@@ -72,7 +72,7 @@ func (s *AccountStore) ByLevel(level int32) *persistable.Query[*Account] {
 
 // OrderedByLevel returns the records in the order of Level; a range of it can be chosen.
 func (s *AccountStore) OrderedByLevel() *persistable.RangeQuery[*Account, int32] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendInt[int32])
+	return (*persistable.RangeQuery[*Account, int32])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendInt[int32]))
 }
 
 // AccountFields are the fields of Account, for conditions of Find and FindOne.
@@ -83,11 +83,11 @@ var AccountFields = struct {
 	TenantID persistable.Field[*Account, string]
 	Name     persistable.Field[*Account, string]
 }{
-	ID:       persistimpl.Field[*Account]("ID", persistimpl.AppendString[string]),
-	Email:    persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
-	Level:    persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int32]),
-	TenantID: persistimpl.Field[*Account]("TenantID", persistimpl.AppendString[string]),
-	Name:     persistimpl.Field[*Account]("Name", persistimpl.AppendString[string]),
+	ID:       persistable.Field[*Account, string](persistimpl.NewField("ID", persistimpl.AppendString[string])),
+	Email:    persistable.Field[*Account, string](persistimpl.NewField("Email", persistimpl.AppendString[string])),
+	Level:    persistable.Field[*Account, int32](persistimpl.NewField("Level", persistimpl.AppendInt[int32])),
+	TenantID: persistable.Field[*Account, string](persistimpl.NewField("TenantID", persistimpl.AppendString[string])),
+	Name:     persistable.Field[*Account, string](persistimpl.NewField("Name", persistimpl.AppendString[string])),
 }
 
 // accountSchema is what the run-time knows of Account.

@@ -187,7 +187,7 @@ var Setters = Set{{Implement, "SetID"}, {Implement, "TryNew"}}
 var (
 	Schemas     = Set{{Implement, "Schema"}}
 	NewStore    = Set{{Implement, "NewStore"}}
-	NewField    = Set{{Implement, "Field"}}
+	NewField    = Set{{Implement, "NewField"}}
 	Conditions  = Set{{Persistable, "Or"}, {Persistable, "And"}}
 	Prefixes    = Set{{Persistable, "HasPrefix"}}
 	Searches    = Set{{Persistable, "Store.Find"}, {Persistable, "Store.FindOne"}}

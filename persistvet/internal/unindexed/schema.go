@@ -252,12 +252,25 @@ func (r *reader) fields(path string, lit *ast.CompositeLit) (all []field) {
 		case *ast.CompositeLit:
 			all = append(all, r.fields(path+key+".", v)...)
 		case *ast.CallExpr:
-			if api.NewField.Has(api.Callee(r.pass.TypesInfo, v)) && len(v.Args) > 0 {
-				all = append(all, field{Path: path + key, Name: r.text(v.Args[0])})
+			if name := r.fieldName(v); name != "" {
+				all = append(all, field{Path: path + key, Name: name})
 			}
 		}
 	}
 	return all
+}
+
+// fieldName returns the name in a conversion of what persistimpl.NewField returns; "" for other
+// calls.
+func (r *reader) fieldName(conversion *ast.CallExpr) string {
+	if len(conversion.Args) != 1 {
+		return ""
+	}
+	made, ok := conversion.Args[0].(*ast.CallExpr)
+	if !ok || len(made.Args) == 0 || !api.NewField.Has(api.Callee(r.pass.TypesInfo, made)) {
+		return ""
+	}
+	return r.text(made.Args[0])
 }
 
 // schema reads a literal of persistimpl.Schema.

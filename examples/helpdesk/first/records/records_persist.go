@@ -73,12 +73,12 @@ func (s *TicketStore) SaveIfVersion(ctx context.Context, version persistable.Ver
 
 // ByStatusCreatedAt returns the records with that Status, in the order of CreatedAt; a range of it can be chosen.
 func (s *TicketStore) ByStatusCreatedAt(status Status) *persistable.RangeQuery[*Ticket, time.Time] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendInt(nil, status), persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Ticket, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendInt(nil, status), persistimpl.AppendTime))
 }
 
 // OrderedByStatusCreatedAt returns the records in the order of Status; a range of it can be chosen.
 func (s *TicketStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Ticket, Status] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[Status])
+	return (*persistable.RangeQuery[*Ticket, Status])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[Status]))
 }
 
 // ByRequester returns the records with that Requester, in the order of their IDs.
@@ -88,7 +88,7 @@ func (s *TicketStore) ByRequester(requester string) *persistable.Query[*Ticket] 
 
 // OrderedByRequester returns the records in the order of Requester; a range of it can be chosen.
 func (s *TicketStore) OrderedByRequester() *persistable.RangeQuery[*Ticket, string] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Ticket, string])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendString[string]))
 }
 
 // TicketFields are the fields of Ticket, for conditions of Find and FindOne.
@@ -101,13 +101,13 @@ var TicketFields = struct {
 	Subject   persistable.Field[*Ticket, string]
 	Body      persistable.Field[*Ticket, string]
 }{
-	ID:        persistimpl.Field[*Ticket]("ID", persistimpl.AppendInt[idgen.ID]),
-	Status:    persistimpl.Field[*Ticket]("Status", persistimpl.AppendInt[Status]),
-	CreatedAt: persistimpl.Field[*Ticket]("CreatedAt", persistimpl.AppendTime),
-	Requester: persistimpl.Field[*Ticket]("Requester", persistimpl.AppendString[string]),
-	Tenant:    persistimpl.Field[*Ticket]("Tenant", persistimpl.AppendString[string]),
-	Subject:   persistimpl.Field[*Ticket]("Subject", persistimpl.AppendString[string]),
-	Body:      persistimpl.Field[*Ticket]("Body", persistimpl.AppendString[string]),
+	ID:        persistable.Field[*Ticket, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Status:    persistable.Field[*Ticket, Status](persistimpl.NewField("Status", persistimpl.AppendInt[Status])),
+	CreatedAt: persistable.Field[*Ticket, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
+	Requester: persistable.Field[*Ticket, string](persistimpl.NewField("Requester", persistimpl.AppendString[string])),
+	Tenant:    persistable.Field[*Ticket, string](persistimpl.NewField("Tenant", persistimpl.AppendString[string])),
+	Subject:   persistable.Field[*Ticket, string](persistimpl.NewField("Subject", persistimpl.AppendString[string])),
+	Body:      persistable.Field[*Ticket, string](persistimpl.NewField("Body", persistimpl.AppendString[string])),
 }
 
 // ticketSchema is what the run-time knows of Ticket.

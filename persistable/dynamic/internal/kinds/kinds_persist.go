@@ -84,17 +84,17 @@ func (s *EveryStore) SaveIfVersion(ctx context.Context, version persistable.Vers
 func (s *EveryStore) ByInt8TextTime(int8Value int8, text string) *persistable.RangeQuery[*Every, time.Time] {
 	k := persistimpl.AppendInt(nil, int8Value)
 	k = persistimpl.Descending(persistimpl.AppendString[string])(k, text)
-	return persistimpl.Range(&s.Store, 0, k, persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Every, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 0, k, persistimpl.AppendTime))
 }
 
 // ByInt8ThenTextTime returns the records with that Int8, in the descending order of Text; a range of it can be chosen.
 func (s *EveryStore) ByInt8ThenTextTime(int8Value int8) *persistable.RangeQuery[*Every, string] {
-	return persistimpl.DescendingRange(&s.Store, 0, persistimpl.AppendInt(nil, int8Value), persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Every, string])(persistimpl.DescendingRange(persistimpl.Source(&s.Store), 0, persistimpl.AppendInt(nil, int8Value), persistimpl.AppendString[string]))
 }
 
 // OrderedByInt8TextTime returns the records in the order of Int8; a range of it can be chosen.
 func (s *EveryStore) OrderedByInt8TextTime() *persistable.RangeQuery[*Every, int8] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendInt[int8])
+	return (*persistable.RangeQuery[*Every, int8])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[int8]))
 }
 
 // ByTexts returns the records with that element of Texts, in the order of their IDs.
@@ -104,34 +104,34 @@ func (s *EveryStore) ByTexts(texts string) *persistable.Query[*Every] {
 
 // OrderedByTexts returns the records in the order of the elements of Texts, a record once for each; a range of it can be chosen.
 func (s *EveryStore) OrderedByTexts() *persistable.RangeQuery[*Every, string] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Every, string])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendString[string]))
 }
 
 // ByMaybeTextDouble returns the records with that MaybeText, in the descending order of Double; a range of it can be chosen.
 func (s *EveryStore) ByMaybeTextDouble(maybeText *string) *persistable.RangeQuery[*Every, float64] {
-	return persistimpl.DescendingRange(&s.Store, 2, persistimpl.AppendNullable(nil, maybeText, persistimpl.AppendString[string]), persistimpl.AppendFloat64[float64])
+	return (*persistable.RangeQuery[*Every, float64])(persistimpl.DescendingRange(persistimpl.Source(&s.Store), 2, persistimpl.AppendNullable(nil, maybeText, persistimpl.AppendString[string]), persistimpl.AppendFloat64[float64]))
 }
 
 // OrderedByMaybeTextDouble returns the records in the order of MaybeText; a range of it can be chosen.
 func (s *EveryStore) OrderedByMaybeTextDouble() *persistable.RangeQuery[*Every, *string] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
+	return (*persistable.RangeQuery[*Every, *string])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.Nullable(persistimpl.AppendString[string])))
 }
 
 // ByUUIDBytesArray returns the records with that UUID and Bytes, in the order of Array; a range of it can be chosen.
 func (s *EveryStore) ByUUIDBytesArray(uuid [16]byte, bytes []byte) *persistable.RangeQuery[*Every, [3]byte] {
 	k := persistimpl.AppendUUID(nil, uuid)
 	k = persistimpl.AppendBytes(k, bytes)
-	return persistimpl.Range(&s.Store, 3, k, appendKey3Byte)
+	return (*persistable.RangeQuery[*Every, [3]byte])(persistimpl.Range(persistimpl.Source(&s.Store), 3, k, appendKey3Byte))
 }
 
 // ByUUIDThenBytesArray returns the records with that UUID, in the order of Bytes; a range of it can be chosen.
 func (s *EveryStore) ByUUIDThenBytesArray(uuid [16]byte) *persistable.RangeQuery[*Every, []byte] {
-	return persistimpl.Range(&s.Store, 3, persistimpl.AppendUUID(nil, uuid), persistimpl.AppendBytes[[]byte])
+	return (*persistable.RangeQuery[*Every, []byte])(persistimpl.Range(persistimpl.Source(&s.Store), 3, persistimpl.AppendUUID(nil, uuid), persistimpl.AppendBytes[[]byte]))
 }
 
 // OrderedByUUIDBytesArray returns the records in the order of UUID; a range of it can be chosen.
 func (s *EveryStore) OrderedByUUIDBytesArray() *persistable.RangeQuery[*Every, [16]byte] {
-	return persistimpl.Range(&s.Store, 3, nil, persistimpl.AppendUUID[[16]byte])
+	return (*persistable.RangeQuery[*Every, [16]byte])(persistimpl.Range(persistimpl.Source(&s.Store), 3, nil, persistimpl.AppendUUID[[16]byte]))
 }
 
 // ByUUIDBytesArrayRows is ByUUIDBytesArray for what the index has of the records. It does not read them.
@@ -151,12 +151,12 @@ func (s *EveryStore) OrderedByUUIDBytesArrayRows() *persistable.RowRange[EveryBy
 
 // ByPtrTimePtrID returns the records with that PtrTime, in the order of PtrID; a range of it can be chosen.
 func (s *EveryStore) ByPtrTimePtrID(ptrTime *time.Time) *persistable.RangeQuery[*Every, *idgen.ID] {
-	return persistimpl.Range(&s.Store, 4, persistimpl.Descending(persistimpl.Nullable(persistimpl.AppendTime))(nil, ptrTime), persistimpl.Nullable(persistimpl.AppendInt[idgen.ID]))
+	return (*persistable.RangeQuery[*Every, *idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 4, persistimpl.Descending(persistimpl.Nullable(persistimpl.AppendTime))(nil, ptrTime), persistimpl.Nullable(persistimpl.AppendInt[idgen.ID])))
 }
 
 // OrderedByPtrTimePtrID returns the records in the descending order of PtrTime; a range of it can be chosen.
 func (s *EveryStore) OrderedByPtrTimePtrID() *persistable.RangeQuery[*Every, *time.Time] {
-	return persistimpl.DescendingRange(&s.Store, 4, nil, persistimpl.Nullable(persistimpl.AppendTime))
+	return (*persistable.RangeQuery[*Every, *time.Time])(persistimpl.DescendingRange(persistimpl.Source(&s.Store), 4, nil, persistimpl.Nullable(persistimpl.AppendTime)))
 }
 
 // ByPtrTextUint64 returns the Every with that PtrText and Uint64, or persistable.ErrNotFound.
@@ -168,12 +168,12 @@ func (s *EveryStore) ByPtrTextUint64(ctx context.Context, ptrText *string, uint6
 
 // ByPtrTextThenUint64 returns the records with that PtrText, in the order of Uint64; a range of it can be chosen.
 func (s *EveryStore) ByPtrTextThenUint64(ptrText *string) *persistable.RangeQuery[*Every, uint64] {
-	return persistimpl.Range(&s.Store, 5, persistimpl.AppendNullable(nil, ptrText, persistimpl.AppendString[string]), persistimpl.AppendUint[uint64])
+	return (*persistable.RangeQuery[*Every, uint64])(persistimpl.Range(persistimpl.Source(&s.Store), 5, persistimpl.AppendNullable(nil, ptrText, persistimpl.AppendString[string]), persistimpl.AppendUint[uint64]))
 }
 
 // OrderedByPtrTextUint64 returns the records in the order of PtrText; a range of it can be chosen.
 func (s *EveryStore) OrderedByPtrTextUint64() *persistable.RangeQuery[*Every, *string] {
-	return persistimpl.Range(&s.Store, 5, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
+	return (*persistable.RangeQuery[*Every, *string])(persistimpl.Range(persistimpl.Source(&s.Store), 5, nil, persistimpl.Nullable(persistimpl.AppendString[string])))
 }
 
 // ByDurationWhereSome returns the records with that Duration, in the order of their IDs.
@@ -185,17 +185,17 @@ func (s *EveryStore) ByDurationWhereSome(duration time.Duration) *persistable.Qu
 // OrderedByDurationWhereSome returns the records in the order of Duration; a range of it can be chosen.
 // Only records that fulfil Bool=true and Int64!=0 are taken into account.
 func (s *EveryStore) OrderedByDurationWhereSome() *persistable.RangeQuery[*Every, time.Duration] {
-	return persistimpl.Range(&s.Store, 6, nil, persistimpl.AppendInt[time.Duration])
+	return (*persistable.RangeQuery[*Every, time.Duration])(persistimpl.Range(persistimpl.Source(&s.Store), 6, nil, persistimpl.AppendInt[time.Duration]))
 }
 
 // ByMailInnerNumber returns the records with that Mail, in the order of InnerNumber; a range of it can be chosen.
 func (s *EveryStore) ByMailInnerNumber(mail string) *persistable.RangeQuery[*Every, int64] {
-	return persistimpl.Range(&s.Store, 7, persistimpl.Descending(persistabletext.AppendFolded[string])(nil, mail), persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Every, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 7, persistimpl.Descending(persistabletext.AppendFolded[string])(nil, mail), persistimpl.AppendInt[int64]))
 }
 
 // OrderedByMailInnerNumber returns the records in the descending order of Mail; a range of it can be chosen.
 func (s *EveryStore) OrderedByMailInnerNumber() *persistable.RangeQuery[*Every, string] {
-	return persistimpl.DescendingRange(&s.Store, 7, nil, persistabletext.AppendFolded[string])
+	return (*persistable.RangeQuery[*Every, string])(persistimpl.DescendingRange(persistimpl.Source(&s.Store), 7, nil, persistabletext.AppendFolded[string]))
 }
 
 // ByPtrMailUint32 returns the Every with that PtrMail and Uint32, or persistable.ErrNotFound.
@@ -207,12 +207,12 @@ func (s *EveryStore) ByPtrMailUint32(ctx context.Context, ptrMail *string, uint3
 
 // ByPtrMailThenUint32 returns the records with that PtrMail, in the order of Uint32; a range of it can be chosen.
 func (s *EveryStore) ByPtrMailThenUint32(ptrMail *string) *persistable.RangeQuery[*Every, uint32] {
-	return persistimpl.Range(&s.Store, 8, persistimpl.AppendNullable(nil, ptrMail, persistabletext.AppendFolded[string]), persistimpl.AppendUint[uint32])
+	return (*persistable.RangeQuery[*Every, uint32])(persistimpl.Range(persistimpl.Source(&s.Store), 8, persistimpl.AppendNullable(nil, ptrMail, persistabletext.AppendFolded[string]), persistimpl.AppendUint[uint32]))
 }
 
 // OrderedByPtrMailUint32 returns the records in the order of PtrMail; a range of it can be chosen.
 func (s *EveryStore) OrderedByPtrMailUint32() *persistable.RangeQuery[*Every, *string] {
-	return persistimpl.Range(&s.Store, 8, nil, persistimpl.Nullable(persistabletext.AppendFolded[string]))
+	return (*persistable.RangeQuery[*Every, *string])(persistimpl.Range(persistimpl.Source(&s.Store), 8, nil, persistimpl.Nullable(persistabletext.AppendFolded[string])))
 }
 
 // ByMails returns the records with that element of Mails, in the order of their IDs.
@@ -222,7 +222,7 @@ func (s *EveryStore) ByMails(mails string) *persistable.Query[*Every] {
 
 // OrderedByMails returns the records in the order of the elements of Mails, a record once for each; a range of it can be chosen.
 func (s *EveryStore) OrderedByMails() *persistable.RangeQuery[*Every, string] {
-	return persistimpl.Range(&s.Store, 9, nil, persistabletext.AppendFolded[string])
+	return (*persistable.RangeQuery[*Every, string])(persistimpl.Range(persistimpl.Source(&s.Store), 9, nil, persistabletext.AppendFolded[string]))
 }
 
 // ByPtrGrade returns the records with that PtrGrade, in the order of their IDs.
@@ -232,7 +232,7 @@ func (s *EveryStore) ByPtrGrade(ptrGrade *Grade) *persistable.Query[*Every] {
 
 // OrderedByPtrGrade returns the records in the order of PtrGrade; a range of it can be chosen.
 func (s *EveryStore) OrderedByPtrGrade() *persistable.RangeQuery[*Every, *Grade] {
-	return persistimpl.Range(&s.Store, 10, nil, persistimpl.Nullable(persistimpl.AppendInt[Grade]))
+	return (*persistable.RangeQuery[*Every, *Grade])(persistimpl.Range(persistimpl.Source(&s.Store), 10, nil, persistimpl.Nullable(persistimpl.AppendInt[Grade])))
 }
 
 // CountByMail returns the number of the records with that Mail, in one read.
@@ -351,60 +351,60 @@ var EveryFields = struct {
 	MaybeNumber persistable.Field[*Every, *int64]
 	MaybeZip    persistable.Field[*Every, *string]
 }{
-	ID:          persistimpl.Field[*Every]("ID", persistimpl.AppendInt[idgen.ID]),
-	Int8:        persistimpl.Field[*Every]("Int8", persistimpl.AppendInt[int8]),
-	Text:        persistimpl.Field[*Every]("Text", persistimpl.AppendString[string]),
-	Time:        persistimpl.Field[*Every]("Time", persistimpl.AppendTime),
-	Texts:       persistimpl.Field[*Every]("Texts", persistimpl.AppendString[string]),
-	MaybeText:   persistimpl.Field[*Every]("Maybe.Text", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Double:      persistimpl.Field[*Every]("Double", persistimpl.AppendFloat64[float64]),
-	UUID:        persistimpl.Field[*Every]("UUID", persistimpl.AppendUUID[[16]byte]),
-	Bytes:       persistimpl.Field[*Every]("Bytes", persistimpl.AppendBytes[[]byte]),
-	Array:       persistimpl.Field[*Every]("Array", appendKey3Byte),
-	PtrTime:     persistimpl.Field[*Every]("PtrTime", persistimpl.Nullable(persistimpl.AppendTime)),
-	PtrID:       persistimpl.Field[*Every]("PtrID", persistimpl.Nullable(persistimpl.AppendInt[idgen.ID])),
-	PtrText:     persistimpl.Field[*Every]("PtrText", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Uint64:      persistimpl.Field[*Every]("Uint64", persistimpl.AppendUint[uint64]),
-	Duration:    persistimpl.Field[*Every]("Duration", persistimpl.AppendInt[time.Duration]),
-	Bool:        persistimpl.Field[*Every]("Bool", persistimpl.AppendBool[bool]),
-	Int64:       persistimpl.Field[*Every]("Int64", persistimpl.AppendInt[int64]),
-	Mail:        persistimpl.Field[*Every]("Mail", persistabletext.AppendFolded[string]),
-	InnerNumber: persistimpl.Field[*Every]("Inner.Number", persistimpl.AppendInt[int64]),
-	PtrMail:     persistimpl.Field[*Every]("PtrMail", persistimpl.Nullable(persistabletext.AppendFolded[string])),
-	Uint32:      persistimpl.Field[*Every]("Uint32", persistimpl.AppendUint[uint32]),
-	Mails:       persistimpl.Field[*Every]("Mails", persistabletext.AppendFolded[string]),
-	PtrGrade:    persistimpl.Field[*Every]("PtrGrade", persistimpl.Nullable(persistimpl.AppendInt[Grade])),
-	Group:       persistimpl.Field[*Every]("Group", persistimpl.AppendString[string]),
-	Number:      persistimpl.Field[*Every]("Number", persistimpl.AppendInt[int32]),
-	Int16:       persistimpl.Field[*Every]("Int16", persistimpl.AppendInt[int16]),
-	Int32:       persistimpl.Field[*Every]("Int32", persistimpl.AppendInt[int32]),
-	Uint8:       persistimpl.Field[*Every]("Uint8", persistimpl.AppendUint[uint8]),
-	Uint16:      persistimpl.Field[*Every]("Uint16", persistimpl.AppendUint[uint16]),
-	Ref:         persistimpl.Field[*Every]("Ref", persistimpl.AppendInt[idgen.ID]),
-	Float:       persistimpl.Field[*Every]("Float", persistimpl.AppendFloat32[float32]),
-	Preset:      persistimpl.Field[*Every]("Preset", persistimpl.AppendInt[int64]),
-	Plan:        persistimpl.Field[*Every]("Plan", persistimpl.AppendString[string]),
-	Grade:       persistimpl.Field[*Every]("Grade", persistimpl.AppendInt[Grade]),
-	PtrBool:     persistimpl.Field[*Every]("PtrBool", persistimpl.Nullable(persistimpl.AppendBool[bool])),
-	PtrInt:      persistimpl.Field[*Every]("PtrInt", persistimpl.Nullable(persistimpl.AppendInt[int64])),
-	PtrFloat:    persistimpl.Field[*Every]("PtrFloat", persistimpl.Nullable(persistimpl.AppendFloat64[float64])),
-	PtrBytes:    persistimpl.Field[*Every]("PtrBytes", persistimpl.Nullable(persistimpl.AppendBytes[[]byte])),
-	PtrArray:    persistimpl.Field[*Every]("PtrArray", persistimpl.Nullable(appendKey3Byte)),
-	PtrTook:     persistimpl.Field[*Every]("PtrTook", persistimpl.Nullable(persistimpl.AppendInt[time.Duration])),
-	Bools:       persistimpl.Field[*Every]("Bools", persistimpl.AppendBool[bool]),
-	Numbers:     persistimpl.Field[*Every]("Numbers", persistimpl.AppendInt[int64]),
-	Counts:      persistimpl.Field[*Every]("Counts", persistimpl.AppendUint[uint16]),
-	IDs:         persistimpl.Field[*Every]("IDs", persistimpl.AppendInt[idgen.ID]),
-	Floats:      persistimpl.Field[*Every]("Floats", persistimpl.AppendFloat32[float32]),
-	Blobs:       persistimpl.Field[*Every]("Blobs", persistimpl.AppendBytes[[]byte]),
-	Keys:        persistimpl.Field[*Every]("Keys", persistimpl.AppendUUID[[16]byte]),
-	Times:       persistimpl.Field[*Every]("Times", persistimpl.AppendTime),
-	Tooks:       persistimpl.Field[*Every]("Tooks", persistimpl.AppendInt[time.Duration]),
-	Grades:      persistimpl.Field[*Every]("Grades", persistimpl.AppendInt[Grade]),
-	InnerText:   persistimpl.Field[*Every]("Inner.Text", persistimpl.AppendString[string]),
-	InnerZip:    persistimpl.Field[*Every]("Inner.Zip", persistimpl.Nullable(persistimpl.AppendString[string])),
-	MaybeNumber: persistimpl.Field[*Every]("Maybe.Number", persistimpl.Nullable(persistimpl.AppendInt[int64])),
-	MaybeZip:    persistimpl.Field[*Every]("Maybe.Zip", persistimpl.Nullable(persistimpl.AppendString[string])),
+	ID:          persistable.Field[*Every, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Int8:        persistable.Field[*Every, int8](persistimpl.NewField("Int8", persistimpl.AppendInt[int8])),
+	Text:        persistable.Field[*Every, string](persistimpl.NewField("Text", persistimpl.AppendString[string])),
+	Time:        persistable.Field[*Every, time.Time](persistimpl.NewField("Time", persistimpl.AppendTime)),
+	Texts:       persistable.Field[*Every, string](persistimpl.NewField("Texts", persistimpl.AppendString[string])),
+	MaybeText:   persistable.Field[*Every, *string](persistimpl.NewField("Maybe.Text", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	Double:      persistable.Field[*Every, float64](persistimpl.NewField("Double", persistimpl.AppendFloat64[float64])),
+	UUID:        persistable.Field[*Every, [16]byte](persistimpl.NewField("UUID", persistimpl.AppendUUID[[16]byte])),
+	Bytes:       persistable.Field[*Every, []byte](persistimpl.NewField("Bytes", persistimpl.AppendBytes[[]byte])),
+	Array:       persistable.Field[*Every, [3]byte](persistimpl.NewField("Array", appendKey3Byte)),
+	PtrTime:     persistable.Field[*Every, *time.Time](persistimpl.NewField("PtrTime", persistimpl.Nullable(persistimpl.AppendTime))),
+	PtrID:       persistable.Field[*Every, *idgen.ID](persistimpl.NewField("PtrID", persistimpl.Nullable(persistimpl.AppendInt[idgen.ID]))),
+	PtrText:     persistable.Field[*Every, *string](persistimpl.NewField("PtrText", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	Uint64:      persistable.Field[*Every, uint64](persistimpl.NewField("Uint64", persistimpl.AppendUint[uint64])),
+	Duration:    persistable.Field[*Every, time.Duration](persistimpl.NewField("Duration", persistimpl.AppendInt[time.Duration])),
+	Bool:        persistable.Field[*Every, bool](persistimpl.NewField("Bool", persistimpl.AppendBool[bool])),
+	Int64:       persistable.Field[*Every, int64](persistimpl.NewField("Int64", persistimpl.AppendInt[int64])),
+	Mail:        persistable.Field[*Every, string](persistimpl.NewField("Mail", persistabletext.AppendFolded[string])),
+	InnerNumber: persistable.Field[*Every, int64](persistimpl.NewField("Inner.Number", persistimpl.AppendInt[int64])),
+	PtrMail:     persistable.Field[*Every, *string](persistimpl.NewField("PtrMail", persistimpl.Nullable(persistabletext.AppendFolded[string]))),
+	Uint32:      persistable.Field[*Every, uint32](persistimpl.NewField("Uint32", persistimpl.AppendUint[uint32])),
+	Mails:       persistable.Field[*Every, string](persistimpl.NewField("Mails", persistabletext.AppendFolded[string])),
+	PtrGrade:    persistable.Field[*Every, *Grade](persistimpl.NewField("PtrGrade", persistimpl.Nullable(persistimpl.AppendInt[Grade]))),
+	Group:       persistable.Field[*Every, string](persistimpl.NewField("Group", persistimpl.AppendString[string])),
+	Number:      persistable.Field[*Every, int32](persistimpl.NewField("Number", persistimpl.AppendInt[int32])),
+	Int16:       persistable.Field[*Every, int16](persistimpl.NewField("Int16", persistimpl.AppendInt[int16])),
+	Int32:       persistable.Field[*Every, int32](persistimpl.NewField("Int32", persistimpl.AppendInt[int32])),
+	Uint8:       persistable.Field[*Every, uint8](persistimpl.NewField("Uint8", persistimpl.AppendUint[uint8])),
+	Uint16:      persistable.Field[*Every, uint16](persistimpl.NewField("Uint16", persistimpl.AppendUint[uint16])),
+	Ref:         persistable.Field[*Every, idgen.ID](persistimpl.NewField("Ref", persistimpl.AppendInt[idgen.ID])),
+	Float:       persistable.Field[*Every, float32](persistimpl.NewField("Float", persistimpl.AppendFloat32[float32])),
+	Preset:      persistable.Field[*Every, int64](persistimpl.NewField("Preset", persistimpl.AppendInt[int64])),
+	Plan:        persistable.Field[*Every, string](persistimpl.NewField("Plan", persistimpl.AppendString[string])),
+	Grade:       persistable.Field[*Every, Grade](persistimpl.NewField("Grade", persistimpl.AppendInt[Grade])),
+	PtrBool:     persistable.Field[*Every, *bool](persistimpl.NewField("PtrBool", persistimpl.Nullable(persistimpl.AppendBool[bool]))),
+	PtrInt:      persistable.Field[*Every, *int64](persistimpl.NewField("PtrInt", persistimpl.Nullable(persistimpl.AppendInt[int64]))),
+	PtrFloat:    persistable.Field[*Every, *float64](persistimpl.NewField("PtrFloat", persistimpl.Nullable(persistimpl.AppendFloat64[float64]))),
+	PtrBytes:    persistable.Field[*Every, *[]byte](persistimpl.NewField("PtrBytes", persistimpl.Nullable(persistimpl.AppendBytes[[]byte]))),
+	PtrArray:    persistable.Field[*Every, *[3]byte](persistimpl.NewField("PtrArray", persistimpl.Nullable(appendKey3Byte))),
+	PtrTook:     persistable.Field[*Every, *time.Duration](persistimpl.NewField("PtrTook", persistimpl.Nullable(persistimpl.AppendInt[time.Duration]))),
+	Bools:       persistable.Field[*Every, bool](persistimpl.NewField("Bools", persistimpl.AppendBool[bool])),
+	Numbers:     persistable.Field[*Every, int64](persistimpl.NewField("Numbers", persistimpl.AppendInt[int64])),
+	Counts:      persistable.Field[*Every, uint16](persistimpl.NewField("Counts", persistimpl.AppendUint[uint16])),
+	IDs:         persistable.Field[*Every, idgen.ID](persistimpl.NewField("IDs", persistimpl.AppendInt[idgen.ID])),
+	Floats:      persistable.Field[*Every, float32](persistimpl.NewField("Floats", persistimpl.AppendFloat32[float32])),
+	Blobs:       persistable.Field[*Every, []byte](persistimpl.NewField("Blobs", persistimpl.AppendBytes[[]byte])),
+	Keys:        persistable.Field[*Every, [16]byte](persistimpl.NewField("Keys", persistimpl.AppendUUID[[16]byte])),
+	Times:       persistable.Field[*Every, time.Time](persistimpl.NewField("Times", persistimpl.AppendTime)),
+	Tooks:       persistable.Field[*Every, time.Duration](persistimpl.NewField("Tooks", persistimpl.AppendInt[time.Duration])),
+	Grades:      persistable.Field[*Every, Grade](persistimpl.NewField("Grades", persistimpl.AppendInt[Grade])),
+	InnerText:   persistable.Field[*Every, string](persistimpl.NewField("Inner.Text", persistimpl.AppendString[string])),
+	InnerZip:    persistable.Field[*Every, *string](persistimpl.NewField("Inner.Zip", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	MaybeNumber: persistable.Field[*Every, *int64](persistimpl.NewField("Maybe.Number", persistimpl.Nullable(persistimpl.AppendInt[int64]))),
+	MaybeZip:    persistable.Field[*Every, *string](persistimpl.NewField("Maybe.Zip", persistimpl.Nullable(persistimpl.AppendString[string]))),
 }
 
 // EveryByUUIDBytesArrayRow is what the index Every_UUID_Bytes_Array has of a record.
@@ -976,17 +976,17 @@ var GaugeFields = struct {
 	PartNumber  persistable.Field[*Gauge, int64]
 	MaybeNumber persistable.Field[*Gauge, *int64]
 }{
-	ID:          persistimpl.Field[*Gauge]("ID", persistimpl.AppendInt[int64]),
-	Int:         persistimpl.Field[*Gauge]("Int", persistimpl.AppendInt[int8]),
-	Uint:        persistimpl.Field[*Gauge]("Uint", persistimpl.AppendUint[uint16]),
-	Float:       persistimpl.Field[*Gauge]("Float", persistimpl.AppendFloat32[float32]),
-	Double:      persistimpl.Field[*Gauge]("Double", persistimpl.Nullable(persistimpl.AppendFloat64[float64])),
-	Took:        persistimpl.Field[*Gauge]("Took", persistimpl.AppendInt[time.Duration]),
-	Text:        persistimpl.Field[*Gauge]("Text", persistimpl.AppendString[string]),
-	Bytes:       persistimpl.Field[*Gauge]("Bytes", persistimpl.AppendBytes[[]byte]),
-	Texts:       persistimpl.Field[*Gauge]("Texts", persistimpl.AppendString[string]),
-	PartNumber:  persistimpl.Field[*Gauge]("Part.Number", persistimpl.AppendInt[int64]),
-	MaybeNumber: persistimpl.Field[*Gauge]("Maybe.Number", persistimpl.Nullable(persistimpl.AppendInt[int64])),
+	ID:          persistable.Field[*Gauge, int64](persistimpl.NewField("ID", persistimpl.AppendInt[int64])),
+	Int:         persistable.Field[*Gauge, int8](persistimpl.NewField("Int", persistimpl.AppendInt[int8])),
+	Uint:        persistable.Field[*Gauge, uint16](persistimpl.NewField("Uint", persistimpl.AppendUint[uint16])),
+	Float:       persistable.Field[*Gauge, float32](persistimpl.NewField("Float", persistimpl.AppendFloat32[float32])),
+	Double:      persistable.Field[*Gauge, *float64](persistimpl.NewField("Double", persistimpl.Nullable(persistimpl.AppendFloat64[float64]))),
+	Took:        persistable.Field[*Gauge, time.Duration](persistimpl.NewField("Took", persistimpl.AppendInt[time.Duration])),
+	Text:        persistable.Field[*Gauge, string](persistimpl.NewField("Text", persistimpl.AppendString[string])),
+	Bytes:       persistable.Field[*Gauge, []byte](persistimpl.NewField("Bytes", persistimpl.AppendBytes[[]byte])),
+	Texts:       persistable.Field[*Gauge, string](persistimpl.NewField("Texts", persistimpl.AppendString[string])),
+	PartNumber:  persistable.Field[*Gauge, int64](persistimpl.NewField("Part.Number", persistimpl.AppendInt[int64])),
+	MaybeNumber: persistable.Field[*Gauge, *int64](persistimpl.NewField("Maybe.Number", persistimpl.Nullable(persistimpl.AppendInt[int64]))),
 }
 
 // gaugeSchema is what the run-time knows of Gauge.
@@ -1095,7 +1095,7 @@ func (s *LetterStore) ByCreatedAt(createdAt time.Time) *persistable.Query[*Lette
 
 // OrderedByCreatedAt returns the records in the order of CreatedAt; a range of it can be chosen.
 func (s *LetterStore) OrderedByCreatedAt() *persistable.RangeQuery[*Letter, time.Time] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Letter, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendTime))
 }
 
 // ByUpdatedAt returns the records with that UpdatedAt, in the order of their IDs.
@@ -1105,7 +1105,7 @@ func (s *LetterStore) ByUpdatedAt(updatedAt time.Time) *persistable.Query[*Lette
 
 // OrderedByUpdatedAt returns the records in the order of UpdatedAt; a range of it can be chosen.
 func (s *LetterStore) OrderedByUpdatedAt() *persistable.RangeQuery[*Letter, time.Time] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendTime)
+	return (*persistable.RangeQuery[*Letter, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendTime))
 }
 
 // LetterFields are the fields of Letter, for conditions of Find and FindOne.
@@ -1115,10 +1115,10 @@ var LetterFields = struct {
 	UpdatedAt persistable.Field[*Letter, time.Time]
 	Text      persistable.Field[*Letter, string]
 }{
-	ID:        persistimpl.Field[*Letter]("ID", persistimpl.AppendInt[int64]),
-	CreatedAt: persistimpl.Field[*Letter]("CreatedAt", persistimpl.AppendTime),
-	UpdatedAt: persistimpl.Field[*Letter]("UpdatedAt", persistimpl.AppendTime),
-	Text:      persistimpl.Field[*Letter]("Text", persistimpl.AppendString[string]),
+	ID:        persistable.Field[*Letter, int64](persistimpl.NewField("ID", persistimpl.AppendInt[int64])),
+	CreatedAt: persistable.Field[*Letter, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
+	UpdatedAt: persistable.Field[*Letter, time.Time](persistimpl.NewField("UpdatedAt", persistimpl.AppendTime)),
+	Text:      persistable.Field[*Letter, string](persistimpl.NewField("Text", persistimpl.AppendString[string])),
 }
 
 // letterSchema is what the run-time knows of Letter.

@@ -65,7 +65,7 @@ func (s *AccountStore) ByEmail(ctx context.Context, email string) (*Account, err
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
 func (s *AccountStore) OrderedByEmail() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Account, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // ByPlan returns the records with that Plan, in the order of their IDs.
@@ -75,7 +75,7 @@ func (s *AccountStore) ByPlan(plan string) *persistable.Query[*Account] {
 
 // OrderedByPlan returns the records in the order of Plan; a range of it can be chosen.
 func (s *AccountStore) OrderedByPlan() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Account, string])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendString[string]))
 }
 
 // ByTags returns the records with that element of Tags, in the order of their IDs.
@@ -85,7 +85,7 @@ func (s *AccountStore) ByTags(tags string) *persistable.Query[*Account] {
 
 // OrderedByTags returns the records in the order of the elements of Tags, a record once for each; a range of it can be chosen.
 func (s *AccountStore) OrderedByTags() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Account, string])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendString[string]))
 }
 
 // AccountFields are the fields of Account, for conditions of Find and FindOne.
@@ -98,13 +98,13 @@ var AccountFields = struct {
 	Name  persistable.Field[*Account, string]
 	Note  persistable.Field[*Account, string]
 }{
-	ID:    persistimpl.Field[*Account]("ID", persistimpl.AppendInt[idgen.ID]),
-	Email: persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
-	Plan:  persistimpl.Field[*Account]("Plan", persistimpl.AppendString[string]),
-	Tags:  persistimpl.Field[*Account]("Tags", persistimpl.AppendString[string]),
-	Level: persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int32]),
-	Name:  persistimpl.Field[*Account]("Name", persistimpl.AppendString[string]),
-	Note:  persistimpl.Field[*Account]("Note", persistimpl.AppendString[string]),
+	ID:    persistable.Field[*Account, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Email: persistable.Field[*Account, string](persistimpl.NewField("Email", persistimpl.AppendString[string])),
+	Plan:  persistable.Field[*Account, string](persistimpl.NewField("Plan", persistimpl.AppendString[string])),
+	Tags:  persistable.Field[*Account, string](persistimpl.NewField("Tags", persistimpl.AppendString[string])),
+	Level: persistable.Field[*Account, int32](persistimpl.NewField("Level", persistimpl.AppendInt[int32])),
+	Name:  persistable.Field[*Account, string](persistimpl.NewField("Name", persistimpl.AppendString[string])),
+	Note:  persistable.Field[*Account, string](persistimpl.NewField("Note", persistimpl.AppendString[string])),
 }
 
 // accountSchema is what the run-time knows of Account.

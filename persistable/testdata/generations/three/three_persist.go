@@ -61,12 +61,12 @@ func (s *CustomerStore) TryNew(literal Customer) (*Customer, error) {
 
 // ByPlanRegion returns the records with that Plan, in the order of Region; a range of it can be chosen.
 func (s *CustomerStore) ByPlanRegion(plan Plan) *persistable.RangeQuery[*Customer, string] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendString(nil, plan), persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Customer, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendString(nil, plan), persistimpl.AppendString[string]))
 }
 
 // OrderedByPlanRegion returns the records in the order of Plan; a range of it can be chosen.
 func (s *CustomerStore) OrderedByPlanRegion() *persistable.RangeQuery[*Customer, Plan] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[Plan])
+	return (*persistable.RangeQuery[*Customer, Plan])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[Plan]))
 }
 
 // ByAddress returns the Customer with that Address, or persistable.ErrNotFound.
@@ -76,7 +76,7 @@ func (s *CustomerStore) ByAddress(ctx context.Context, address string) (*Custome
 
 // OrderedByAddress returns the records in the order of Address; a range of it can be chosen.
 func (s *CustomerStore) OrderedByAddress() *persistable.RangeQuery[*Customer, string] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Customer, string])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendString[string]))
 }
 
 // ByTags returns the records with that element of Tags, in the order of their IDs.
@@ -86,7 +86,7 @@ func (s *CustomerStore) ByTags(tags string) *persistable.Query[*Customer] {
 
 // OrderedByTags returns the records in the order of the elements of Tags, a record once for each; a range of it can be chosen.
 func (s *CustomerStore) OrderedByTags() *persistable.RangeQuery[*Customer, string] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Customer, string])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendString[string]))
 }
 
 // ByHandle returns the Customer with that Handle, or persistable.ErrNotFound.
@@ -96,7 +96,7 @@ func (s *CustomerStore) ByHandle(ctx context.Context, handle *string) (*Customer
 
 // OrderedByHandle returns the records in the order of Handle; a range of it can be chosen.
 func (s *CustomerStore) OrderedByHandle() *persistable.RangeQuery[*Customer, *string] {
-	return persistimpl.Range(&s.Store, 3, nil, persistimpl.Nullable(persistimpl.AppendString[string]))
+	return (*persistable.RangeQuery[*Customer, *string])(persistimpl.Range(persistimpl.Source(&s.Store), 3, nil, persistimpl.Nullable(persistimpl.AppendString[string])))
 }
 
 // CustomerFields are the fields of Customer, for conditions of Find and FindOne.
@@ -110,14 +110,14 @@ var CustomerFields = struct {
 	Level   persistable.Field[*Customer, int64]
 	Name    persistable.Field[*Customer, *string]
 }{
-	ID:      persistimpl.Field[*Customer]("ID", persistimpl.AppendInt[idgen.ID]),
-	Plan:    persistimpl.Field[*Customer]("Plan", persistimpl.AppendString[Plan]),
-	Region:  persistimpl.Field[*Customer]("Region", persistimpl.AppendString[string]),
-	Address: persistimpl.Field[*Customer]("Email", persistimpl.AppendString[string]),
-	Tags:    persistimpl.Field[*Customer]("Tags", persistimpl.AppendString[string]),
-	Handle:  persistimpl.Field[*Customer]("Handle", persistimpl.Nullable(persistimpl.AppendString[string])),
-	Level:   persistimpl.Field[*Customer]("Level", persistimpl.AppendInt[int64]),
-	Name:    persistimpl.Field[*Customer]("Name", persistimpl.Nullable(persistimpl.AppendString[string])),
+	ID:      persistable.Field[*Customer, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Plan:    persistable.Field[*Customer, Plan](persistimpl.NewField("Plan", persistimpl.AppendString[Plan])),
+	Region:  persistable.Field[*Customer, string](persistimpl.NewField("Region", persistimpl.AppendString[string])),
+	Address: persistable.Field[*Customer, string](persistimpl.NewField("Email", persistimpl.AppendString[string])),
+	Tags:    persistable.Field[*Customer, string](persistimpl.NewField("Tags", persistimpl.AppendString[string])),
+	Handle:  persistable.Field[*Customer, *string](persistimpl.NewField("Handle", persistimpl.Nullable(persistimpl.AppendString[string]))),
+	Level:   persistable.Field[*Customer, int64](persistimpl.NewField("Level", persistimpl.AppendInt[int64])),
+	Name:    persistable.Field[*Customer, *string](persistimpl.NewField("Name", persistimpl.Nullable(persistimpl.AppendString[string]))),
 }
 
 // customerSchema is what the run-time knows of Customer.

@@ -60,12 +60,12 @@ func (s *AccountStore) TryNew(literal Account) (*Account, error) {
 
 // ByRegionLevel returns the records with that Region, in the order of Level; a range of it can be chosen.
 func (s *AccountStore) ByRegionLevel(region string) *persistable.RangeQuery[*Account, int64] {
-	return persistimpl.Range(&s.Store, 0, persistimpl.AppendString(nil, region), persistimpl.AppendInt[int64])
+	return (*persistable.RangeQuery[*Account, int64])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendString(nil, region), persistimpl.AppendInt[int64]))
 }
 
 // OrderedByRegionLevel returns the records in the order of Region; a range of it can be chosen.
 func (s *AccountStore) OrderedByRegionLevel() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Account, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // ByAddress returns the Account with that Address, or persistable.ErrNotFound.
@@ -75,7 +75,7 @@ func (s *AccountStore) ByAddress(ctx context.Context, address string) (*Account,
 
 // OrderedByAddress returns the records in the order of Address; a range of it can be chosen.
 func (s *AccountStore) OrderedByAddress() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 1, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Account, string])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendString[string]))
 }
 
 // ByPlan returns the records with that Plan, in the order of their IDs.
@@ -85,7 +85,7 @@ func (s *AccountStore) ByPlan(plan Plan) *persistable.Query[*Account] {
 
 // OrderedByPlan returns the records in the order of Plan; a range of it can be chosen.
 func (s *AccountStore) OrderedByPlan() *persistable.RangeQuery[*Account, Plan] {
-	return persistimpl.Range(&s.Store, 2, nil, persistimpl.AppendString[Plan])
+	return (*persistable.RangeQuery[*Account, Plan])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendString[Plan]))
 }
 
 // AccountFields are the fields of Account, for conditions of Find and FindOne.
@@ -98,13 +98,13 @@ var AccountFields = struct {
 	Name    persistable.Field[*Account, string]
 	Tags    persistable.Field[*Account, string]
 }{
-	ID:      persistimpl.Field[*Account]("ID", persistimpl.AppendInt[idgen.ID]),
-	Region:  persistimpl.Field[*Account]("Region", persistimpl.AppendString[string]),
-	Level:   persistimpl.Field[*Account]("Level", persistimpl.AppendInt[int64]),
-	Address: persistimpl.Field[*Account]("Email", persistimpl.AppendString[string]),
-	Plan:    persistimpl.Field[*Account]("Plan", persistimpl.AppendString[Plan]),
-	Name:    persistimpl.Field[*Account]("Name", persistimpl.AppendString[string]),
-	Tags:    persistimpl.Field[*Account]("Tags", persistimpl.AppendString[string]),
+	ID:      persistable.Field[*Account, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Region:  persistable.Field[*Account, string](persistimpl.NewField("Region", persistimpl.AppendString[string])),
+	Level:   persistable.Field[*Account, int64](persistimpl.NewField("Level", persistimpl.AppendInt[int64])),
+	Address: persistable.Field[*Account, string](persistimpl.NewField("Email", persistimpl.AppendString[string])),
+	Plan:    persistable.Field[*Account, Plan](persistimpl.NewField("Plan", persistimpl.AppendString[Plan])),
+	Name:    persistable.Field[*Account, string](persistimpl.NewField("Name", persistimpl.AppendString[string])),
+	Tags:    persistable.Field[*Account, string](persistimpl.NewField("Tags", persistimpl.AppendString[string])),
 }
 
 // accountSchema is what the run-time knows of Account.

@@ -65,7 +65,7 @@ func (s *AccountStore) ByOwner(ctx context.Context, owner string) (*Account, err
 
 // OrderedByOwner returns the records in the order of Owner; a range of it can be chosen.
 func (s *AccountStore) OrderedByOwner() *persistable.RangeQuery[*Account, string] {
-	return persistimpl.Range(&s.Store, 0, nil, persistimpl.AppendString[string])
+	return (*persistable.RangeQuery[*Account, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
 }
 
 // AccountFields are the fields of Account, for conditions of Find and FindOne.
@@ -74,9 +74,9 @@ var AccountFields = struct {
 	Owner   persistable.Field[*Account, string]
 	Balance persistable.Field[*Account, int64]
 }{
-	ID:      persistimpl.Field[*Account]("ID", persistimpl.AppendInt[idgen.ID]),
-	Owner:   persistimpl.Field[*Account]("Owner", persistimpl.AppendString[string]),
-	Balance: persistimpl.Field[*Account]("Balance", persistimpl.AppendInt[int64]),
+	ID:      persistable.Field[*Account, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	Owner:   persistable.Field[*Account, string](persistimpl.NewField("Owner", persistimpl.AppendString[string])),
+	Balance: persistable.Field[*Account, int64](persistimpl.NewField("Balance", persistimpl.AppendInt[int64])),
 }
 
 // accountSchema is what the run-time knows of Account.

@@ -50,18 +50,18 @@ var OrderFields = struct {
 		City persistable.Field[*Order, string]
 	}
 }{
-	Status: persistimpl.Field[*Order, int]("Status", nil),
-	Amount: persistimpl.Field[*Order, int]("Amount", nil),
-	Placed: persistimpl.Field[*Order, int]("Placed", nil),
-	ID:     persistimpl.Field[*Order, int64]("ID", nil),
-	Weight: persistimpl.Field[*Order, int]("Weight", nil),
-	Number: persistimpl.Field[*Order, string]("Number", nil),
-	Note:   persistimpl.Field[*Order, string]("Note", nil),
-	Tags:   persistimpl.Field[*Order, string]("Tags", nil),
+	Status: persistable.Field[*Order, int](persistimpl.NewField[int]("Status", nil)),
+	Amount: persistable.Field[*Order, int](persistimpl.NewField[int]("Amount", nil)),
+	Placed: persistable.Field[*Order, int](persistimpl.NewField[int]("Placed", nil)),
+	ID:     persistable.Field[*Order, int64](persistimpl.NewField[int64]("ID", nil)),
+	Weight: persistable.Field[*Order, int](persistimpl.NewField[int]("Weight", nil)),
+	Number: persistable.Field[*Order, string](persistimpl.NewField[string]("Number", nil)),
+	Note:   persistable.Field[*Order, string](persistimpl.NewField[string]("Note", nil)),
+	Tags:   persistable.Field[*Order, string](persistimpl.NewField[string]("Tags", nil)),
 	Customer: struct {
 		City persistable.Field[*Order, string]
 	}{
-		City: persistimpl.Field[*Order, string]("Customer.City", nil),
+		City: persistable.Field[*Order, string](persistimpl.NewField[string]("Customer.City", nil)),
 	},
 }
 

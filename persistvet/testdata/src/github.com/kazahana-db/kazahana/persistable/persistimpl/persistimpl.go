@@ -4,7 +4,10 @@
 // analyzers need.
 package persistimpl
 
-import "github.com/kazahana-db/kazahana/persistable"
+import (
+	"github.com/kazahana-db/kazahana/persistable"
+	"github.com/kazahana-db/kazahana/persistable/internal/erased"
+)
 
 type Schema struct {
 	Lock    string
@@ -33,6 +36,6 @@ func NewStore[T, ID any](db *persistable.DB, schema *Schema, args ...string) per
 	return persistable.Store[T, ID]{}
 }
 
-func Field[T, F any](name string, encode func([]byte, F) []byte) persistable.Field[T, F] {
-	return persistable.Field[T, F]{}
+func NewField[F any](name string, encode func([]byte, F) []byte) erased.Field[F] {
+	return erased.Field[F]{}
 }
