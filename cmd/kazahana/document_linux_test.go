@@ -84,7 +84,7 @@ func TestDocumentedFlags(t *testing.T) {
 
 var (
 	calls = regexp.MustCompile(`(?:^|[ ;&|/])kazahana(?:@latest)?(?: [^#|;&\n<>]*)?`)
-	words = regexp.MustCompile(`^[a-z]+$`)
+	words = regexp.MustCompile(`^[a-z][a-z-]*$`)
 	flags = regexp.MustCompile(`(?:^|[ (])(--?[a-z][a-z-]*)`)
 )
 

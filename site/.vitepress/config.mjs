@@ -41,7 +41,7 @@ const sidebar = [
       page('persistgen', '/docs/persistgen'), page('persistvet', '/docs/persistvet'),
     ],
   },
-  { text: 'Operate', items: [page('Operations', '/docs/operations'), page('Tenants', '/docs/tenants'), page('Deploying', '/docs/deploying')] },
+  { text: 'Operate', items: [page('Operations', '/docs/operations'), page('Commands', '/docs/commands'), page('Tenants', '/docs/tenants'), page('Deploying', '/docs/deploying')] },
   { text: 'Services', items: [page('The ID service', '/docs/idbuilder'), page('Virtual actors', '/docs/placement')] },
   {
     text: 'Trust',
