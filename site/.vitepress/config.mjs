@@ -37,7 +37,7 @@ const sidebar = [
   {
     text: 'Develop',
     items: [
-      page('Modelling', '/docs/modelling'), page('Tags', '/docs/tags'), page('Transactions and errors', '/docs/errors'), page('Changing a schema', '/docs/changing-a-schema'), page('Testing', '/docs/testing'),
+      page('Modelling', '/docs/modelling'), page('Recipes', '/docs/recipes'), page('Tags', '/docs/tags'), page('Transactions and errors', '/docs/errors'), page('Changing a schema', '/docs/changing-a-schema'), page('Testing', '/docs/testing'),
       page('persistgen', '/docs/persistgen'), page('persistvet', '/docs/persistvet'),
     ],
   },
