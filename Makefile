@@ -153,7 +153,7 @@ foundationdb: ## install FoundationDB's server, fdbcli and client from its conta
 
 .PHONY: test-fdb
 test-fdb: ## run the tests on FoundationDB clusters of their own, or on that of FDB_CLUSTER_FILE, best a new one
-	@$(MAKE) --no-print-directory $(if $(FDB_CLUSTER_FILE),-j1,-j4 --output-sync=target) $(ON_FDB)
+	@$(MAKE) --no-print-directory $(if $(FDB_CLUSTER_FILE),-j1,-j$(shell nproc) --output-sync=target) $(ON_FDB)
 
 .PHONY: test-fdb-engine
 test-fdb-engine: ## the engine's own tests, which replace everything in the cluster

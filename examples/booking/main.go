@@ -95,7 +95,7 @@ func open(ctx context.Context, engine kv.Database, token string) (*persistable.D
 
 func migrate(ctx context.Context, db *persistable.DB) error {
 	o := office.Of(nil, "") // only the types count
-	_, err := persistable.Migrate(ctx, db, persistable.MigrateOptions{}, o.Rooms, o.Guests, o.Bookings, o.Remarks, o.Log)
+	_, err := persistable.Migrate(ctx, db, persistable.MigrateOptions{}, o.Rooms, o.Guests, o.Reservations, o.Remarks, o.Log)
 	return err
 }
 

@@ -124,7 +124,7 @@ func TestNoTwoBookingsOverlap(t *testing.T) {
 	request := func(begin, end time.Time) map[string]any {
 		return map[string]any{"RoomID": room.ID, "GuestID": guest.ID, "Begin": begin, "End": end}
 	}
-	var first office.Booking
+	var first office.Reservation
 	c.want(200, "POST", "/houses/north/bookings", request(hour(10), hour(12)), &first)
 	for _, one := range []struct{ status, begin, end int }{
 		{409, 10, 12}, {409, 9, 11}, {409, 11, 13}, {409, 9, 13}, {409, 11, 12}, {422, 14, 14}, {200, 8, 10}, {200, 12, 13},
@@ -162,7 +162,7 @@ func TestOneOfManyGetsTheRoom(t *testing.T) {
 	all.Wait()
 	for i := range booked {
 		begin := hour(24 * i)
-		stored, err := o.Bookings.OrderedByBegin().From(begin).Before(begin.Add(24 * time.Hour)).Slice(t.Context())
+		stored, err := o.Reservations.OrderedByBegin().From(begin).Before(begin.Add(24 * time.Hour)).Slice(t.Context())
 		if err != nil || len(stored) != 1 || booked[i].Load() != 1 {
 			t.Errorf("day %d: %d bookings, %d acknowledged, %v; want 1", i, len(stored), booked[i].Load(), err)
 		}
@@ -208,7 +208,7 @@ func TestGuestsAreFoundAndKept(t *testing.T) {
 			t.Errorf("%q finds %d guests, want %d", text, len(found), want)
 		}
 	}
-	var b office.Booking
+	var b office.Reservation
 	c.want(200, "POST", "/houses/north/bookings", map[string]any{"RoomID": room.ID, "GuestID": guest.ID, "Begin": hour(1), "End": hour(2)}, &b)
 	c.want(409, "DELETE", fmt.Sprintf("/houses/north/guests/%s", guest.ID), nil, nil) // there is a booking
 	c.want(200, "POST", fmt.Sprintf("/houses/north/bookings/%s/notes", b.ID), map[string]any{"Text": "late arrival"}, nil)

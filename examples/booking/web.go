@@ -23,7 +23,7 @@ var errRequest = errors.New("bad request")
 // verb is what a request does in the office of its house. It returns what the answer is.
 type verb func(r *http.Request, o *office.Office) (any, error)
 
-// routes returns the service. The header X-User says who asks: a real service asks its own login.
+// routes returns the service. The header X-User names the user: a real service takes the name from its own login.
 func routes(db *persistable.DB) *http.ServeMux {
 	mux := http.NewServeMux()
 	for pattern, do := range map[string]verb{
@@ -83,7 +83,7 @@ func deleteGuest(r *http.Request, o *office.Office) (any, error) {
 }
 
 func book(r *http.Request, o *office.Office) (any, error) {
-	b, err := body[office.Booking](r)
+	b, err := body[office.Reservation](r)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func remark(r *http.Request, o *office.Office) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	literal.BookingID = id
+	literal.ReservationID = id
 	one, err := o.Remarks.TryNew(literal)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func showLog(r *http.Request, o *office.Office) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.Log.ByBookingID(id).Limit(100).Slice(r.Context())
+	return o.Log.ByReservationID(id).Limit(100).Slice(r.Context())
 }
 
 func pathID(r *http.Request) (id idgen.ID, err error) {

@@ -55,6 +55,7 @@ func checkLengths(t *testing.T, lengths []shape.Length, most int) {
 // unmet are the bounds that the project does not keep yet, and how large each number may be until it does. These
 // go down; only new features raise the lines of code. A bound leaves the list when it is met.
 var unmet = map[string]int{
+	"files":                          1_135,
 	"lines of code without examples": 140_500,
 }
 

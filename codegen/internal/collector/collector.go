@@ -125,7 +125,7 @@ func (c *collector) addRecord(named *types.Named) {
 	c.findHooks(r)
 	c.bindDirectory(r, m.site)
 	r.Values = c.valuesOf(r.Message, nil, nil)
-	c.checkFolded(r, &m)
+	optionChecker{c}.checkFolded(r, &m)
 	c.pkg.Records = append(c.pkg.Records, r)
 }
 

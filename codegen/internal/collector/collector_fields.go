@@ -87,11 +87,12 @@ func (c *collector) newSlot(m *model.Message, v *types.Var, site fieldSite, o ta
 		f.Kind = nil
 	}
 	f.Options.Positions = positions(o.Offsets, site)
-	c.setDefault(f, v)
-	c.checkFold(f)
-	c.checkEnum(f, v)
-	c.setBounds(f, v)
-	c.checkStamp(f, v)
+	options := optionChecker{c}
+	options.setDefault(f, v)
+	options.checkFold(f)
+	options.checkEnum(f, v)
+	options.setBounds(f, v)
+	options.checkStamp(f, v)
 	m.Fields = append(m.Fields, f)
 	return &model.Slot{GoName: v.Name(), Field: f, Type: v.Type()}
 }
@@ -149,7 +150,7 @@ func (c *collector) checkFieldNames(m *model.Message) {
 		}
 		byName[f.Name] = f
 	}
-	c.checkStampsOnce(m)
+	optionChecker{c}.checkStampsOnce(m)
 	for _, slot := range m.Literal {
 		if slot.Embedded != nil {
 			goNames[slot.GoName]++

@@ -21,7 +21,7 @@ func nameIndex(r *model.Record, d *model.Index) *model.Index {
 func (c *collector) resolveIndex(r *model.Record, m markerIndex) *model.Index {
 	components, ok := c.resolveComponents(r, m.site, m.options.Fields, "cover")
 	cover, covered := c.resolveCover(r, m, components)
-	covered = covered && c.checkRows(r, m, components)
+	covered = covered && optionChecker{c}.checkRows(r, m, components)
 	where, sound := c.resolveWhere(r, m.site, m.options.Where)
 	if !ok || !covered || !sound {
 		return nil
@@ -236,7 +236,7 @@ func (c *collector) bindDirectory(r *model.Record, site fieldSite) {
 func (c *collector) addAggregate(r *model.Record, m markerAggregate) {
 	group, grouped := c.resolveComponents(r, m.site, m.options.By)
 	where, sound := c.resolveWhere(r, m.site, m.options.Where)
-	sound = sound && c.checkExtreme(r, m)
+	sound = sound && optionChecker{c}.checkExtreme(r, m)
 	kind := model.AggregateKind(m.marker)
 	var of *model.Component
 	if kind.Measure != model.NoMeasure {

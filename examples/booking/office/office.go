@@ -19,7 +19,7 @@ var ErrTaken = errors.New("the room is taken")
 type Office struct {
 	Rooms    *RoomStore
 	Guests   *GuestStore
-	Bookings *BookingStore
+	Reservations *ReservationStore
 	Remarks  *RemarkStore
 	Log      *EntryStore
 
@@ -28,26 +28,26 @@ type Office struct {
 
 // Of returns the office of a house.
 func Of(db *persistable.DB, house string) *Office {
-	return &Office{RoomStoreOf(db, house), GuestStoreOf(db, house), BookingStoreOf(db, house), RemarkStoreOf(db, house), EntryStoreOf(db, house), db}
+	return &Office{RoomStoreOf(db, house), GuestStoreOf(db, house), ReservationStoreOf(db, house), RemarkStoreOf(db, house), EntryStoreOf(db, house), db}
 }
 
 // Book books a room for a guest, or returns an [ErrTaken] that says until when the room is taken. Of two
 // bookings of one time that are made at once, one gets the room.
-func (o *Office) Book(ctx context.Context, roomID, guestID idgen.ID, begin, end time.Time) (*Booking, error) {
-	b := o.Bookings.New(Booking{RoomID: roomID, GuestID: guestID, Begin: begin, End: end})
+func (o *Office) Book(ctx context.Context, roomID, guestID idgen.ID, begin, end time.Time) (*Reservation, error) {
+	b := o.Reservations.New(Reservation{RoomID: roomID, GuestID: guestID, Begin: begin, End: end})
 	return b, o.db.Transact(ctx, func(tx persistable.Tx) error {
 		if err := o.checkFree(ctx, tx, b); err != nil {
 			return err
 		}
-		return o.Bookings.In(tx).Create(ctx, b)
+		return o.Reservations.In(tx).Create(ctx, b)
 	})
 }
 
 // checkFree looks at the last booking of the room that begins before the end of b. As no two bookings of a
 // room overlap, no earlier one ends later. The transaction conflicts with any that books the room
 // between the two.
-func (o *Office) checkFree(ctx context.Context, tx persistable.Tx, b *Booking) error {
-	last, err := o.Bookings.In(tx).ByRoomIDBeginWhereTaken(b.RoomID).Before(b.End).Reverse().First(ctx)
+func (o *Office) checkFree(ctx context.Context, tx persistable.Tx, b *Reservation) error {
+	last, err := o.Reservations.In(tx).ByRoomIDBeginWhereTaken(b.RoomID).Before(b.End).Reverse().First(ctx)
 	switch {
 	case errors.Is(err, persistable.ErrNotFound):
 		return nil
@@ -61,7 +61,7 @@ func (o *Office) checkFree(ctx context.Context, tx persistable.Tx, b *Booking) e
 
 // Cancel frees the room. The booking stays, and so does its log.
 func (o *Office) Cancel(ctx context.Context, id idgen.ID) error {
-	return o.Bookings.Update(ctx, id, func(b *Booking) error {
+	return o.Reservations.Update(ctx, id, func(b *Reservation) error {
 		b.State = Cancelled
 		return nil
 	})
@@ -69,7 +69,7 @@ func (o *Office) Cancel(ctx context.Context, id idgen.ID) error {
 
 // Line is a booking as lists show it.
 type Line struct {
-	*Booking
+	*Reservation
 	Room, Guest string
 }
 
@@ -83,15 +83,15 @@ type List struct {
 // List returns n bookings from a time on, or those of the page to which a token belongs, with the names of
 // their rooms and guests: three rounds, however long the page is.
 func (o *Office) List(ctx context.Context, from time.Time, n int, token string) (List, error) {
-	page, err := o.Bookings.OrderedByBegin().From(from).Limit(n).Page(ctx, token)
+	page, err := o.Reservations.OrderedByBegin().From(from).Limit(n).Page(ctx, token)
 	if err != nil {
 		return List{}, err
 	}
-	rooms, err := o.Bookings.Rooms(ctx, page.Records)
+	rooms, err := o.Reservations.Rooms(ctx, page.Records)
 	if err != nil {
 		return List{}, err
 	}
-	guests, err := o.Bookings.Guests(ctx, page.Records)
+	guests, err := o.Reservations.Guests(ctx, page.Records)
 	if err != nil {
 		return List{}, err
 	}
@@ -102,7 +102,7 @@ func (o *Office) List(ctx context.Context, from time.Time, n int, token string) 
 	return list, nil
 }
 
-// FindGuests returns the guests who have all words of a text, of the last one the beginning.
+// FindGuests returns guests with all words of a text, of the last one the beginning.
 func (o *Office) FindGuests(ctx context.Context, text string, n int) ([]*Guest, error) {
 	return o.Guests.SearchNameNotes(text, persistable.AllWords|persistable.Begun).Limit(n).Slice(ctx)
 }

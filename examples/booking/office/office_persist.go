@@ -21,250 +21,6 @@ import (
 // version of the run-time.
 const _ = persistimpl.Version6
 
-// NewBooking returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
-// It panics if the literal's ID is already set: create such a record with CreateWithID.
-// Before persistable.Open, and while several databases are open, ID stays zero,
-// and Create makes it; a store's New makes it at once.
-func NewBooking(literal Booking) *Booking {
-	persistimpl.SetID(&bookingSchema, &literal)
-	return &literal
-}
-
-// BookingStore holds the records of type Booking of one directory.
-type BookingStore struct {
-	persistable.Store[*Booking, idgen.ID]
-}
-
-// BookingStoreOf returns the store of the directory houses/{House}/bookings.
-func BookingStoreOf(db *persistable.DB, house string) *BookingStore {
-	return &BookingStore{persistimpl.NewStore[*Booking, idgen.ID](db, &bookingSchema, house)}
-}
-
-// In returns the store bound to a transaction.
-func (s *BookingStore) In(tx persistable.Tx) *BookingStore { return &BookingStore{s.Store.In(tx)} }
-
-// With returns the store with options for the transactions of its operations.
-func (s *BookingStore) With(o kv.TransactionOptions) *BookingStore {
-	return &BookingStore{s.Store.In(persistimpl.Options(o))}
-}
-
-// New is NewBooking for this store's directory: it fills House.
-// A literal that says another directory panics.
-// The ID is one of the store's own database.
-func (s *BookingStore) New(literal Booking) *Booking {
-	persistimpl.Must(persistimpl.TryNew(&s.Store, &bookingSchema, &literal))
-	return &literal
-}
-
-// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
-// an error, a *persistable.DirectoryError or a *persistable.FieldError.
-func (s *BookingStore) TryNew(literal Booking) (*Booking, error) {
-	if err := persistimpl.TryNew(&s.Store, &bookingSchema, &literal); err != nil {
-		return nil, err
-	}
-	return &literal, nil
-}
-
-// Feed returns the changes of the records in this directory.
-func (s *BookingStore) Feed() *persistable.Feed[*Booking, idgen.ID] {
-	return persistable.FeedOf(&s.Store)
-}
-
-// SaveIfVersion saves v if the stored record still has that version; see [persistable.Feed.SaveIfVersion].
-func (s *BookingStore) SaveIfVersion(ctx context.Context, version persistable.Version, v *Booking) error {
-	return s.Feed().SaveIfVersion(ctx, version, v)
-}
-
-// ByRoomIDBeginWhereTaken returns the records with that RoomID, in the order of Begin; a range of it can be chosen.
-// Only records that fulfil State=0 are taken into account.
-func (s *BookingStore) ByRoomIDBeginWhereTaken(roomID idgen.ID) *persistable.RangeQuery[*Booking, time.Time] {
-	return (*persistable.RangeQuery[*Booking, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendInt(nil, roomID), persistimpl.AppendTime))
-}
-
-// OrderedByRoomIDBeginWhereTaken returns the records in the order of RoomID; a range of it can be chosen.
-// Only records that fulfil State=0 are taken into account.
-func (s *BookingStore) OrderedByRoomIDBeginWhereTaken() *persistable.RangeQuery[*Booking, idgen.ID] {
-	return (*persistable.RangeQuery[*Booking, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[idgen.ID]))
-}
-
-// ByRoomID returns the records with that RoomID, in the order of their IDs.
-func (s *BookingStore) ByRoomID(roomID idgen.ID) *persistable.Query[*Booking] {
-	return persistimpl.Query(&s.Store, 1, persistimpl.AppendInt(nil, roomID))
-}
-
-// OrderedByRoomID returns the records in the order of RoomID; a range of it can be chosen.
-func (s *BookingStore) OrderedByRoomID() *persistable.RangeQuery[*Booking, idgen.ID] {
-	return (*persistable.RangeQuery[*Booking, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendInt[idgen.ID]))
-}
-
-// ByGuestID returns the records with that GuestID, in the order of their IDs.
-func (s *BookingStore) ByGuestID(guestID idgen.ID) *persistable.Query[*Booking] {
-	return persistimpl.Query(&s.Store, 2, persistimpl.AppendInt(nil, guestID))
-}
-
-// OrderedByGuestID returns the records in the order of GuestID; a range of it can be chosen.
-func (s *BookingStore) OrderedByGuestID() *persistable.RangeQuery[*Booking, idgen.ID] {
-	return (*persistable.RangeQuery[*Booking, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendInt[idgen.ID]))
-}
-
-// ByBegin returns the records with that Begin, in the order of their IDs.
-func (s *BookingStore) ByBegin(begin time.Time) *persistable.Query[*Booking] {
-	return persistimpl.Query(&s.Store, 3, persistimpl.AppendTime(nil, begin))
-}
-
-// OrderedByBegin returns the records in the order of Begin; a range of it can be chosen.
-func (s *BookingStore) OrderedByBegin() *persistable.RangeQuery[*Booking, time.Time] {
-	return (*persistable.RangeQuery[*Booking, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 3, nil, persistimpl.AppendTime))
-}
-
-// Rooms returns the Room records to which RoomID of the records in list refers, by their IDs.
-// It reads each of them once, all in one round; one that does not exist is absent.
-// ByRoomID finds the records that refer to one.
-func (s *BookingStore) Rooms(ctx context.Context, list []*Booking) (map[idgen.ID]*Room, error) {
-	return persistimpl.Referred[*Room, idgen.ID](ctx, &s.Store, 0, list)
-}
-
-// Guests returns the Guest records to which GuestID of the records in list refers, by their IDs.
-// It reads each of them once, all in one round; one that does not exist is absent.
-// ByGuestID finds the records that refer to one.
-func (s *BookingStore) Guests(ctx context.Context, list []*Booking) (map[idgen.ID]*Guest, error) {
-	return persistimpl.Referred[*Guest, idgen.ID](ctx, &s.Store, 1, list)
-}
-
-func init() { // not in the declarations, which may refer to each other
-	persistimpl.Refer(&bookingSchema, &roomSchema, persistimpl.Reference{Field: "RoomID", Args: []int{0}, Check: true, OnDelete: persistimpl.Restrict, Index: 1, BackArgs: []int{0}})
-	persistimpl.Refer(&bookingSchema, &guestSchema, persistimpl.Reference{Field: "GuestID", Args: []int{0}, Check: true, OnDelete: persistimpl.Restrict, Index: 2, BackArgs: []int{0}})
-}
-
-// BookingFields are the fields of Booking, for conditions of Find and FindOne.
-var BookingFields = struct {
-	ID        persistable.Field[*Booking, idgen.ID]
-	RoomID    persistable.Field[*Booking, idgen.ID]
-	Begin     persistable.Field[*Booking, time.Time]
-	State     persistable.Field[*Booking, State]
-	GuestID   persistable.Field[*Booking, idgen.ID]
-	House     persistable.Field[*Booking, string]
-	End       persistable.Field[*Booking, time.Time]
-	CreatedAt persistable.Field[*Booking, time.Time]
-}{
-	ID:        persistable.Field[*Booking, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
-	RoomID:    persistable.Field[*Booking, idgen.ID](persistimpl.NewField("RoomID", persistimpl.AppendInt[idgen.ID])),
-	Begin:     persistable.Field[*Booking, time.Time](persistimpl.NewField("Begin", persistimpl.AppendTime)),
-	State:     persistable.Field[*Booking, State](persistimpl.NewField("State", persistimpl.AppendInt[State])),
-	GuestID:   persistable.Field[*Booking, idgen.ID](persistimpl.NewField("GuestID", persistimpl.AppendInt[idgen.ID])),
-	House:     persistable.Field[*Booking, string](persistimpl.NewField("House", persistimpl.AppendString[string])),
-	End:       persistable.Field[*Booking, time.Time](persistimpl.NewField("End", persistimpl.AppendTime)),
-	CreatedAt: persistable.Field[*Booking, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
-}
-
-// bookingSchema is what the run-time knows of Booking.
-var bookingSchema = persistimpl.Schema{
-	Type:      "Booking",
-	Directory: []persistimpl.PathElement{{Name: "houses"}, {Field: "House", Layer: "partition"}, {Name: "bookings"}},
-	Lock: `type Booking
-	origin github.com/kazahana-db/kazahana/examples/booking/office
-	id int
-	directory "houses/{House}(partition)/bookings"
-	field 1 ID id
-	field 2 House string
-	field 3 RoomID id
-	field 4 GuestID id
-	field 5 Begin time
-	field 6 End time
-	field 7 State int64 enum State
-	field 8 CreatedAt time rules 1 created
-enum State
-	constant Booked 0
-	constant Cancelled 1
-`,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Booking).ID },
-	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
-		v := record.(*Booking)
-		if got := v.House; got != args[0] {
-			return "House", got, false
-		}
-		return "", "", true
-	},
-	FillArgs: func(record any, args []string) {
-		v := record.(*Booking)
-		persistimpl.FillString(&v.House, args[0])
-	},
-	Encode: func(b []byte, v any) ([]byte, error) { return appendBooking(b, v.(*Booking)) },
-	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
-		v := new(Booking)
-		return v, decodeBooking(b, v, s)
-	},
-	Known: &bookingKnown,
-	Stamp: func(record any, set func(created, updated *time.Time)) {
-		v := record.(*Booking)
-		set(&v.CreatedAt, nil)
-	},
-	Hooks: persistimpl.Hooks{
-		BeforeSaveIn: func(ctx context.Context, tx, record any) error {
-			return record.(*Booking).BeforeSave(ctx, tx.(persistable.Tx))
-		},
-		Validate: func(record any) error { return record.(*Booking).Validate() },
-	},
-	Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*Booking).Version) },
-	Indexes: []persistimpl.Index{
-		{Name: "Booking_Taken", Fields: []string{"RoomID", "Begin"}, Where: "State=0", Signature: "int,time"},
-		{Name: "Booking_RoomID", Fields: []string{"RoomID"}, Signature: "int"},
-		{Name: "Booking_GuestID", Fields: []string{"GuestID"}, Signature: "int"},
-		{Name: "Booking_Begin", Fields: []string{"Begin"}, Signature: "time"},
-		{Name: "Booking_version", Kind: "version"},
-	},
-	Entries: func(i int, e *persistimpl.Entries, record any) {
-		v := record.(*Booking)
-		switch i {
-		case 0:
-			if v.State == 0 {
-				k := e.Begin()
-				k = persistimpl.AppendInt(k, v.RoomID)
-				k = persistimpl.AppendTime(k, v.Begin)
-				e.End(k)
-			}
-		case 1:
-			k := e.Begin()
-			k = persistimpl.AppendInt(k, v.RoomID)
-			e.End(k)
-		case 2:
-			k := e.Begin()
-			k = persistimpl.AppendInt(k, v.GuestID)
-			e.End(k)
-		case 3:
-			k := e.Begin()
-			k = persistimpl.AppendTime(k, v.Begin)
-			e.End(k)
-		case 4:
-			k := e.Begin()
-			e.End(k)
-		}
-	},
-	Values: func(field string, b []byte, record any) []byte {
-		v := record.(*Booking)
-		switch field {
-		case "ID":
-			b = persistimpl.AppendInt(b, v.ID)
-		case "RoomID":
-			b = persistimpl.AppendInt(b, v.RoomID)
-		case "Begin":
-			b = persistimpl.AppendTime(b, v.Begin)
-		case "State":
-			b = persistimpl.AppendInt(b, v.State)
-		case "GuestID":
-			b = persistimpl.AppendInt(b, v.GuestID)
-		case "House":
-			b = persistimpl.AppendString(b, v.House)
-		case "End":
-			b = persistimpl.AppendTime(b, v.End)
-		case "CreatedAt":
-			b = persistimpl.AppendTime(b, v.CreatedAt)
-		}
-		return b
-	},
-}
-
 // NewEntry returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
 // It panics if the literal's ID is already set: create such a record with CreateWithID.
 // Before persistable.Open, and while several databases are open, ID stays zero,
@@ -309,42 +65,42 @@ func (s *EntryStore) TryNew(literal Entry) (*Entry, error) {
 	return &literal, nil
 }
 
-// ByBookingID returns the records with that BookingID, in the order of their IDs.
-func (s *EntryStore) ByBookingID(bookingID idgen.ID) *persistable.Query[*Entry] {
-	return persistimpl.Query(&s.Store, 0, persistimpl.AppendInt(nil, bookingID))
+// ByReservationID returns the records with that ReservationID, in the order of their IDs.
+func (s *EntryStore) ByReservationID(reservationID idgen.ID) *persistable.Query[*Entry] {
+	return persistimpl.Query(&s.Store, 0, persistimpl.AppendInt(nil, reservationID))
 }
 
-// OrderedByBookingID returns the records in the order of BookingID; a range of it can be chosen.
-func (s *EntryStore) OrderedByBookingID() *persistable.RangeQuery[*Entry, idgen.ID] {
+// OrderedByReservationID returns the records in the order of ReservationID; a range of it can be chosen.
+func (s *EntryStore) OrderedByReservationID() *persistable.RangeQuery[*Entry, idgen.ID] {
 	return (*persistable.RangeQuery[*Entry, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[idgen.ID]))
 }
 
-// Bookings returns the Booking records to which BookingID of the records in list refers, by their IDs.
+// Reservations returns the Reservation records to which ReservationID of the records in list refers, by their IDs.
 // It reads each of them once, all in one round; one that does not exist is absent.
-// ByBookingID finds the records that refer to one.
-func (s *EntryStore) Bookings(ctx context.Context, list []*Entry) (map[idgen.ID]*Booking, error) {
-	return persistimpl.Referred[*Booking, idgen.ID](ctx, &s.Store, 0, list)
+// ByReservationID finds the records that refer to one.
+func (s *EntryStore) Reservations(ctx context.Context, list []*Entry) (map[idgen.ID]*Reservation, error) {
+	return persistimpl.Referred[*Reservation, idgen.ID](ctx, &s.Store, 0, list)
 }
 
 func init() { // not in the declarations, which may refer to each other
-	persistimpl.Refer(&entrySchema, &bookingSchema, persistimpl.Reference{Field: "BookingID", Args: []int{0}})
+	persistimpl.Refer(&entrySchema, &reservationSchema, persistimpl.Reference{Field: "ReservationID", Args: []int{0}})
 }
 
 // EntryFields are the fields of Entry, for conditions of Find and FindOne.
 var EntryFields = struct {
-	ID        persistable.Field[*Entry, idgen.ID]
-	BookingID persistable.Field[*Entry, idgen.ID]
-	House     persistable.Field[*Entry, string]
-	User      persistable.Field[*Entry, string]
-	State     persistable.Field[*Entry, State]
-	At        persistable.Field[*Entry, time.Time]
+	ID            persistable.Field[*Entry, idgen.ID]
+	ReservationID persistable.Field[*Entry, idgen.ID]
+	House         persistable.Field[*Entry, string]
+	User          persistable.Field[*Entry, string]
+	State         persistable.Field[*Entry, State]
+	At            persistable.Field[*Entry, time.Time]
 }{
-	ID:        persistable.Field[*Entry, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
-	BookingID: persistable.Field[*Entry, idgen.ID](persistimpl.NewField("BookingID", persistimpl.AppendInt[idgen.ID])),
-	House:     persistable.Field[*Entry, string](persistimpl.NewField("House", persistimpl.AppendString[string])),
-	User:      persistable.Field[*Entry, string](persistimpl.NewField("User", persistimpl.AppendString[string])),
-	State:     persistable.Field[*Entry, State](persistimpl.NewField("State", persistimpl.AppendInt[State])),
-	At:        persistable.Field[*Entry, time.Time](persistimpl.NewField("At", persistimpl.AppendTime)),
+	ID:            persistable.Field[*Entry, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	ReservationID: persistable.Field[*Entry, idgen.ID](persistimpl.NewField("ReservationID", persistimpl.AppendInt[idgen.ID])),
+	House:         persistable.Field[*Entry, string](persistimpl.NewField("House", persistimpl.AppendString[string])),
+	User:          persistable.Field[*Entry, string](persistimpl.NewField("User", persistimpl.AppendString[string])),
+	State:         persistable.Field[*Entry, State](persistimpl.NewField("State", persistimpl.AppendInt[State])),
+	At:            persistable.Field[*Entry, time.Time](persistimpl.NewField("At", persistimpl.AppendTime)),
 }
 
 // entrySchema is what the run-time knows of Entry.
@@ -357,7 +113,7 @@ var entrySchema = persistimpl.Schema{
 	directory "houses/{House}(partition)/log"
 	field 1 ID id
 	field 2 House string
-	field 3 BookingID id
+	field 3 ReservationID id
 	field 4 User string
 	field 5 State int64 enum State
 	field 6 At time rules 1 created
@@ -389,14 +145,14 @@ enum State
 		set(&v.At, nil)
 	},
 	Indexes: []persistimpl.Index{
-		{Name: "Entry_BookingID", Fields: []string{"BookingID"}, Signature: "int"},
+		{Name: "Entry_ReservationID", Fields: []string{"ReservationID"}, Signature: "int"},
 	},
 	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Entry)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = persistimpl.AppendInt(k, v.BookingID)
+			k = persistimpl.AppendInt(k, v.ReservationID)
 			e.End(k)
 		}
 	},
@@ -405,8 +161,8 @@ enum State
 		switch field {
 		case "ID":
 			b = persistimpl.AppendInt(b, v.ID)
-		case "BookingID":
-			b = persistimpl.AppendInt(b, v.BookingID)
+		case "ReservationID":
+			b = persistimpl.AppendInt(b, v.ReservationID)
 		case "House":
 			b = persistimpl.AppendString(b, v.House)
 		case "User":
@@ -620,40 +376,40 @@ func (s *RemarkStore) TryNew(literal Remark) (*Remark, error) {
 	return &literal, nil
 }
 
-// ByBookingID returns the records with that BookingID, in the order of their IDs.
-func (s *RemarkStore) ByBookingID(bookingID idgen.ID) *persistable.Query[*Remark] {
-	return persistimpl.Query(&s.Store, 0, persistimpl.AppendInt(nil, bookingID))
+// ByReservationID returns the records with that ReservationID, in the order of their IDs.
+func (s *RemarkStore) ByReservationID(reservationID idgen.ID) *persistable.Query[*Remark] {
+	return persistimpl.Query(&s.Store, 0, persistimpl.AppendInt(nil, reservationID))
 }
 
-// OrderedByBookingID returns the records in the order of BookingID; a range of it can be chosen.
-func (s *RemarkStore) OrderedByBookingID() *persistable.RangeQuery[*Remark, idgen.ID] {
+// OrderedByReservationID returns the records in the order of ReservationID; a range of it can be chosen.
+func (s *RemarkStore) OrderedByReservationID() *persistable.RangeQuery[*Remark, idgen.ID] {
 	return (*persistable.RangeQuery[*Remark, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[idgen.ID]))
 }
 
-// Bookings returns the Booking records to which BookingID of the records in list refers, by their IDs.
+// Reservations returns the Reservation records to which ReservationID of the records in list refers, by their IDs.
 // It reads each of them once, all in one round; one that does not exist is absent.
-// ByBookingID finds the records that refer to one.
-func (s *RemarkStore) Bookings(ctx context.Context, list []*Remark) (map[idgen.ID]*Booking, error) {
-	return persistimpl.Referred[*Booking, idgen.ID](ctx, &s.Store, 0, list)
+// ByReservationID finds the records that refer to one.
+func (s *RemarkStore) Reservations(ctx context.Context, list []*Remark) (map[idgen.ID]*Reservation, error) {
+	return persistimpl.Referred[*Reservation, idgen.ID](ctx, &s.Store, 0, list)
 }
 
 func init() { // not in the declarations, which may refer to each other
-	persistimpl.Refer(&remarkSchema, &bookingSchema, persistimpl.Reference{Field: "BookingID", Args: []int{0}, Check: true, OnDelete: persistimpl.Cascade, Index: 0, BackArgs: []int{0}})
+	persistimpl.Refer(&remarkSchema, &reservationSchema, persistimpl.Reference{Field: "ReservationID", Args: []int{0}, Check: true, OnDelete: persistimpl.Cascade, Index: 0, BackArgs: []int{0}})
 }
 
 // RemarkFields are the fields of Remark, for conditions of Find and FindOne.
 var RemarkFields = struct {
-	ID        persistable.Field[*Remark, idgen.ID]
-	BookingID persistable.Field[*Remark, idgen.ID]
-	House     persistable.Field[*Remark, string]
-	Text      persistable.Field[*Remark, string]
-	CreatedAt persistable.Field[*Remark, time.Time]
+	ID            persistable.Field[*Remark, idgen.ID]
+	ReservationID persistable.Field[*Remark, idgen.ID]
+	House         persistable.Field[*Remark, string]
+	Text          persistable.Field[*Remark, string]
+	CreatedAt     persistable.Field[*Remark, time.Time]
 }{
-	ID:        persistable.Field[*Remark, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
-	BookingID: persistable.Field[*Remark, idgen.ID](persistimpl.NewField("BookingID", persistimpl.AppendInt[idgen.ID])),
-	House:     persistable.Field[*Remark, string](persistimpl.NewField("House", persistimpl.AppendString[string])),
-	Text:      persistable.Field[*Remark, string](persistimpl.NewField("Text", persistimpl.AppendString[string])),
-	CreatedAt: persistable.Field[*Remark, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
+	ID:            persistable.Field[*Remark, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	ReservationID: persistable.Field[*Remark, idgen.ID](persistimpl.NewField("ReservationID", persistimpl.AppendInt[idgen.ID])),
+	House:         persistable.Field[*Remark, string](persistimpl.NewField("House", persistimpl.AppendString[string])),
+	Text:          persistable.Field[*Remark, string](persistimpl.NewField("Text", persistimpl.AppendString[string])),
+	CreatedAt:     persistable.Field[*Remark, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
 }
 
 // remarkSchema is what the run-time knows of Remark.
@@ -666,7 +422,7 @@ var remarkSchema = persistimpl.Schema{
 	directory "houses/{House}(partition)/remarks"
 	field 1 ID id
 	field 2 House string
-	field 3 BookingID id
+	field 3 ReservationID id
 	field 4 Text string rules 1 maxlen=2000 match="."
 	field 5 CreatedAt time rules 1 created
 `,
@@ -695,14 +451,14 @@ var remarkSchema = persistimpl.Schema{
 		set(&v.CreatedAt, nil)
 	},
 	Indexes: []persistimpl.Index{
-		{Name: "Remark_BookingID", Fields: []string{"BookingID"}, Signature: "int"},
+		{Name: "Remark_ReservationID", Fields: []string{"ReservationID"}, Signature: "int"},
 	},
 	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Remark)
 		switch i {
 		case 0:
 			k := e.Begin()
-			k = persistimpl.AppendInt(k, v.BookingID)
+			k = persistimpl.AppendInt(k, v.ReservationID)
 			e.End(k)
 		}
 	},
@@ -711,12 +467,258 @@ var remarkSchema = persistimpl.Schema{
 		switch field {
 		case "ID":
 			b = persistimpl.AppendInt(b, v.ID)
-		case "BookingID":
-			b = persistimpl.AppendInt(b, v.BookingID)
+		case "ReservationID":
+			b = persistimpl.AppendInt(b, v.ReservationID)
 		case "House":
 			b = persistimpl.AppendString(b, v.House)
 		case "Text":
 			b = persistimpl.AppendString(b, v.Text)
+		case "CreatedAt":
+			b = persistimpl.AppendTime(b, v.CreatedAt)
+		}
+		return b
+	},
+}
+
+// NewReservation returns a pointer to a copy of the literal, in which it sets ID, a kazahana ID.
+// It panics if the literal's ID is already set: create such a record with CreateWithID.
+// Before persistable.Open, and while several databases are open, ID stays zero,
+// and Create makes it; a store's New makes it at once.
+func NewReservation(literal Reservation) *Reservation {
+	persistimpl.SetID(&reservationSchema, &literal)
+	return &literal
+}
+
+// ReservationStore holds the records of type Reservation of one directory.
+type ReservationStore struct {
+	persistable.Store[*Reservation, idgen.ID]
+}
+
+// ReservationStoreOf returns the store of the directory houses/{House}/bookings.
+func ReservationStoreOf(db *persistable.DB, house string) *ReservationStore {
+	return &ReservationStore{persistimpl.NewStore[*Reservation, idgen.ID](db, &reservationSchema, house)}
+}
+
+// In returns the store bound to a transaction.
+func (s *ReservationStore) In(tx persistable.Tx) *ReservationStore {
+	return &ReservationStore{s.Store.In(tx)}
+}
+
+// With returns the store with options for the transactions of its operations.
+func (s *ReservationStore) With(o kv.TransactionOptions) *ReservationStore {
+	return &ReservationStore{s.Store.In(persistimpl.Options(o))}
+}
+
+// New is NewReservation for this store's directory: it fills House.
+// A literal that says another directory panics.
+// The ID is one of the store's own database.
+func (s *ReservationStore) New(literal Reservation) *Reservation {
+	persistimpl.Must(persistimpl.TryNew(&s.Store, &reservationSchema, &literal))
+	return &literal
+}
+
+// TryNew is New for a literal from outside, such as decoded JSON: where New panics it returns
+// an error, a *persistable.DirectoryError or a *persistable.FieldError.
+func (s *ReservationStore) TryNew(literal Reservation) (*Reservation, error) {
+	if err := persistimpl.TryNew(&s.Store, &reservationSchema, &literal); err != nil {
+		return nil, err
+	}
+	return &literal, nil
+}
+
+// Feed returns the changes of the records in this directory.
+func (s *ReservationStore) Feed() *persistable.Feed[*Reservation, idgen.ID] {
+	return persistable.FeedOf(&s.Store)
+}
+
+// SaveIfVersion saves v if the stored record still has that version; see [persistable.Feed.SaveIfVersion].
+func (s *ReservationStore) SaveIfVersion(ctx context.Context, version persistable.Version, v *Reservation) error {
+	return s.Feed().SaveIfVersion(ctx, version, v)
+}
+
+// ByRoomIDBeginWhereTaken returns the records with that RoomID, in the order of Begin; a range of it can be chosen.
+// Only records that fulfil State=0 are taken into account.
+func (s *ReservationStore) ByRoomIDBeginWhereTaken(roomID idgen.ID) *persistable.RangeQuery[*Reservation, time.Time] {
+	return (*persistable.RangeQuery[*Reservation, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendInt(nil, roomID), persistimpl.AppendTime))
+}
+
+// OrderedByRoomIDBeginWhereTaken returns the records in the order of RoomID; a range of it can be chosen.
+// Only records that fulfil State=0 are taken into account.
+func (s *ReservationStore) OrderedByRoomIDBeginWhereTaken() *persistable.RangeQuery[*Reservation, idgen.ID] {
+	return (*persistable.RangeQuery[*Reservation, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendInt[idgen.ID]))
+}
+
+// ByRoomID returns the records with that RoomID, in the order of their IDs.
+func (s *ReservationStore) ByRoomID(roomID idgen.ID) *persistable.Query[*Reservation] {
+	return persistimpl.Query(&s.Store, 1, persistimpl.AppendInt(nil, roomID))
+}
+
+// OrderedByRoomID returns the records in the order of RoomID; a range of it can be chosen.
+func (s *ReservationStore) OrderedByRoomID() *persistable.RangeQuery[*Reservation, idgen.ID] {
+	return (*persistable.RangeQuery[*Reservation, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendInt[idgen.ID]))
+}
+
+// ByGuestID returns the records with that GuestID, in the order of their IDs.
+func (s *ReservationStore) ByGuestID(guestID idgen.ID) *persistable.Query[*Reservation] {
+	return persistimpl.Query(&s.Store, 2, persistimpl.AppendInt(nil, guestID))
+}
+
+// OrderedByGuestID returns the records in the order of GuestID; a range of it can be chosen.
+func (s *ReservationStore) OrderedByGuestID() *persistable.RangeQuery[*Reservation, idgen.ID] {
+	return (*persistable.RangeQuery[*Reservation, idgen.ID])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendInt[idgen.ID]))
+}
+
+// ByBegin returns the records with that Begin, in the order of their IDs.
+func (s *ReservationStore) ByBegin(begin time.Time) *persistable.Query[*Reservation] {
+	return persistimpl.Query(&s.Store, 3, persistimpl.AppendTime(nil, begin))
+}
+
+// OrderedByBegin returns the records in the order of Begin; a range of it can be chosen.
+func (s *ReservationStore) OrderedByBegin() *persistable.RangeQuery[*Reservation, time.Time] {
+	return (*persistable.RangeQuery[*Reservation, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 3, nil, persistimpl.AppendTime))
+}
+
+// Rooms returns the Room records to which RoomID of the records in list refers, by their IDs.
+// It reads each of them once, all in one round; one that does not exist is absent.
+// ByRoomID finds the records that refer to one.
+func (s *ReservationStore) Rooms(ctx context.Context, list []*Reservation) (map[idgen.ID]*Room, error) {
+	return persistimpl.Referred[*Room, idgen.ID](ctx, &s.Store, 0, list)
+}
+
+// Guests returns the Guest records to which GuestID of the records in list refers, by their IDs.
+// It reads each of them once, all in one round; one that does not exist is absent.
+// ByGuestID finds the records that refer to one.
+func (s *ReservationStore) Guests(ctx context.Context, list []*Reservation) (map[idgen.ID]*Guest, error) {
+	return persistimpl.Referred[*Guest, idgen.ID](ctx, &s.Store, 1, list)
+}
+
+func init() { // not in the declarations, which may refer to each other
+	persistimpl.Refer(&reservationSchema, &roomSchema, persistimpl.Reference{Field: "RoomID", Args: []int{0}, Check: true, OnDelete: persistimpl.Restrict, Index: 1, BackArgs: []int{0}})
+	persistimpl.Refer(&reservationSchema, &guestSchema, persistimpl.Reference{Field: "GuestID", Args: []int{0}, Check: true, OnDelete: persistimpl.Restrict, Index: 2, BackArgs: []int{0}})
+}
+
+// ReservationFields are the fields of Reservation, for conditions of Find and FindOne.
+var ReservationFields = struct {
+	ID        persistable.Field[*Reservation, idgen.ID]
+	RoomID    persistable.Field[*Reservation, idgen.ID]
+	Begin     persistable.Field[*Reservation, time.Time]
+	State     persistable.Field[*Reservation, State]
+	GuestID   persistable.Field[*Reservation, idgen.ID]
+	House     persistable.Field[*Reservation, string]
+	End       persistable.Field[*Reservation, time.Time]
+	CreatedAt persistable.Field[*Reservation, time.Time]
+}{
+	ID:        persistable.Field[*Reservation, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
+	RoomID:    persistable.Field[*Reservation, idgen.ID](persistimpl.NewField("RoomID", persistimpl.AppendInt[idgen.ID])),
+	Begin:     persistable.Field[*Reservation, time.Time](persistimpl.NewField("Begin", persistimpl.AppendTime)),
+	State:     persistable.Field[*Reservation, State](persistimpl.NewField("State", persistimpl.AppendInt[State])),
+	GuestID:   persistable.Field[*Reservation, idgen.ID](persistimpl.NewField("GuestID", persistimpl.AppendInt[idgen.ID])),
+	House:     persistable.Field[*Reservation, string](persistimpl.NewField("House", persistimpl.AppendString[string])),
+	End:       persistable.Field[*Reservation, time.Time](persistimpl.NewField("End", persistimpl.AppendTime)),
+	CreatedAt: persistable.Field[*Reservation, time.Time](persistimpl.NewField("CreatedAt", persistimpl.AppendTime)),
+}
+
+// reservationSchema is what the run-time knows of Reservation.
+var reservationSchema = persistimpl.Schema{
+	Type:      "Reservation",
+	Directory: []persistimpl.PathElement{{Name: "houses"}, {Field: "House", Layer: "partition"}, {Name: "bookings"}},
+	Lock: `type Reservation
+	origin github.com/kazahana-db/kazahana/examples/booking/office
+	id int
+	directory "houses/{House}(partition)/bookings"
+	field 1 ID id
+	field 2 House string
+	field 3 RoomID id
+	field 4 GuestID id
+	field 5 Begin time
+	field 6 End time
+	field 7 State int64 enum State
+	field 8 CreatedAt time rules 1 created
+enum State
+	constant Booked 0
+	constant Cancelled 1
+`,
+	IDs: persistimpl.KazahanaIDs,
+	ID:  func(v any) any { return &v.(*Reservation).ID },
+	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
+		v := record.(*Reservation)
+		if got := v.House; got != args[0] {
+			return "House", got, false
+		}
+		return "", "", true
+	},
+	FillArgs: func(record any, args []string) {
+		v := record.(*Reservation)
+		persistimpl.FillString(&v.House, args[0])
+	},
+	Encode: func(b []byte, v any) ([]byte, error) { return appendReservation(b, v.(*Reservation)) },
+	Decode: func(b []byte, s *persistimpl.Strings) (any, error) {
+		v := new(Reservation)
+		return v, decodeReservation(b, v, s)
+	},
+	Known: &reservationKnown,
+	Stamp: func(record any, set func(created, updated *time.Time)) {
+		v := record.(*Reservation)
+		set(&v.CreatedAt, nil)
+	},
+	Hooks: persistimpl.Hooks{
+		BeforeSaveIn: func(ctx context.Context, tx, record any) error {
+			return record.(*Reservation).BeforeSave(ctx, tx.(persistable.Tx))
+		},
+		Validate: func(record any) error { return record.(*Reservation).Validate() },
+	},
+	Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*Reservation).Version) },
+	Indexes: []persistimpl.Index{
+		{Name: "Reservation_Taken", Fields: []string{"RoomID", "Begin"}, Where: "State=0", Signature: "int,time"},
+		{Name: "Reservation_RoomID", Fields: []string{"RoomID"}, Signature: "int"},
+		{Name: "Reservation_GuestID", Fields: []string{"GuestID"}, Signature: "int"},
+		{Name: "Reservation_Begin", Fields: []string{"Begin"}, Signature: "time"},
+		{Name: "Reservation_version", Kind: "version"},
+	},
+	Entries: func(i int, e *persistimpl.Entries, record any) {
+		v := record.(*Reservation)
+		switch i {
+		case 0:
+			if v.State == 0 {
+				k := e.Begin()
+				k = persistimpl.AppendInt(k, v.RoomID)
+				k = persistimpl.AppendTime(k, v.Begin)
+				e.End(k)
+			}
+		case 1:
+			k := e.Begin()
+			k = persistimpl.AppendInt(k, v.RoomID)
+			e.End(k)
+		case 2:
+			k := e.Begin()
+			k = persistimpl.AppendInt(k, v.GuestID)
+			e.End(k)
+		case 3:
+			k := e.Begin()
+			k = persistimpl.AppendTime(k, v.Begin)
+			e.End(k)
+		case 4:
+			k := e.Begin()
+			e.End(k)
+		}
+	},
+	Values: func(field string, b []byte, record any) []byte {
+		v := record.(*Reservation)
+		switch field {
+		case "ID":
+			b = persistimpl.AppendInt(b, v.ID)
+		case "RoomID":
+			b = persistimpl.AppendInt(b, v.RoomID)
+		case "Begin":
+			b = persistimpl.AppendTime(b, v.Begin)
+		case "State":
+			b = persistimpl.AppendInt(b, v.State)
+		case "GuestID":
+			b = persistimpl.AppendInt(b, v.GuestID)
+		case "House":
+			b = persistimpl.AppendString(b, v.House)
+		case "End":
+			b = persistimpl.AppendTime(b, v.End)
 		case "CreatedAt":
 			b = persistimpl.AppendTime(b, v.CreatedAt)
 		}
@@ -867,69 +869,6 @@ var roomSchema = persistimpl.Schema{
 	},
 }
 
-// appendBooking appends v to b in the protobuf wire format.
-func appendBooking(b []byte, v *Booking) ([]byte, error) {
-	if v.ID != 0 {
-		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
-	}
-	if v.House != "" {
-		if !persistimpl.ValidString(v.House) {
-			return nil, &persistable.FieldError{Type: "Booking", Field: "House", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
-		}
-		b = persistimpl.EncodeString(append(b, 0x12), v.House)
-	}
-	if v.RoomID != 0 {
-		b = persistimpl.EncodeFixed64(append(b, 0x19), uint64(v.RoomID))
-	}
-	if v.GuestID != 0 {
-		b = persistimpl.EncodeFixed64(append(b, 0x21), uint64(v.GuestID))
-	}
-	if !v.Begin.IsZero() {
-		b = persistimpl.EncodeTimestamp(append(b, 0x2a), v.Begin)
-	}
-	if !v.End.IsZero() {
-		b = persistimpl.EncodeTimestamp(append(b, 0x32), v.End)
-	}
-	if v.State != 0 {
-		b = persistimpl.EncodeZigzag(append(b, 0x38), int64(v.State))
-	}
-	if !v.CreatedAt.IsZero() {
-		b = persistimpl.EncodeTimestamp(append(b, 0x42), v.CreatedAt)
-	}
-	return b, nil
-}
-
-// decodeBooking decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
-func decodeBooking(b []byte, v *Booking, s *persistimpl.Strings) error {
-	r := s.NewReader(b)
-	for r.Next() {
-		switch r.Field() {
-		case 1:
-			v.ID = idgen.ID(r.Fixed64())
-		case 2:
-			v.House = r.String()
-		case 3:
-			v.RoomID = idgen.ID(r.Fixed64())
-		case 4:
-			v.GuestID = idgen.ID(r.Fixed64())
-		case 5:
-			v.Begin = r.Timestamp()
-		case 6:
-			v.End = r.Timestamp()
-		case 7:
-			v.State = State(r.Int(bits.UintSize))
-		case 8:
-			v.CreatedAt = r.Timestamp()
-		default:
-			r.Skip()
-		}
-	}
-	return r.Err()
-}
-
-// bookingKnown are the fields of Booking that this code knows; others survive a Save.
-var bookingKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8}}
-
 // appendEntry appends v to b in the protobuf wire format.
 func appendEntry(b []byte, v *Entry) ([]byte, error) {
 	if v.ID != 0 {
@@ -941,8 +880,8 @@ func appendEntry(b []byte, v *Entry) ([]byte, error) {
 		}
 		b = persistimpl.EncodeString(append(b, 0x12), v.House)
 	}
-	if v.BookingID != 0 {
-		b = persistimpl.EncodeFixed64(append(b, 0x19), uint64(v.BookingID))
+	if v.ReservationID != 0 {
+		b = persistimpl.EncodeFixed64(append(b, 0x19), uint64(v.ReservationID))
 	}
 	if v.User != "" {
 		if !persistimpl.ValidString(v.User) {
@@ -969,7 +908,7 @@ func decodeEntry(b []byte, v *Entry, s *persistimpl.Strings) error {
 		case 2:
 			v.House = r.String()
 		case 3:
-			v.BookingID = idgen.ID(r.Fixed64())
+			v.ReservationID = idgen.ID(r.Fixed64())
 		case 4:
 			v.User = r.String()
 		case 5:
@@ -1088,8 +1027,8 @@ func appendRemark(b []byte, v *Remark) ([]byte, error) {
 		}
 		b = persistimpl.EncodeString(append(b, 0x12), v.House)
 	}
-	if v.BookingID != 0 {
-		b = persistimpl.EncodeFixed64(append(b, 0x19), uint64(v.BookingID))
+	if v.ReservationID != 0 {
+		b = persistimpl.EncodeFixed64(append(b, 0x19), uint64(v.ReservationID))
 	}
 	if v.Text != "" {
 		if !persistimpl.ValidString(v.Text) {
@@ -1113,7 +1052,7 @@ func decodeRemark(b []byte, v *Remark, s *persistimpl.Strings) error {
 		case 2:
 			v.House = r.String()
 		case 3:
-			v.BookingID = idgen.ID(r.Fixed64())
+			v.ReservationID = idgen.ID(r.Fixed64())
 		case 4:
 			v.Text = r.String()
 		case 5:
@@ -1140,6 +1079,69 @@ var remarkTextMatch = sync.OnceValue(func() *regexp.Regexp { return regexp.MustC
 
 // remarkKnown are the fields of Remark that this code knows; others survive a Save.
 var remarkKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5}}
+
+// appendReservation appends v to b in the protobuf wire format.
+func appendReservation(b []byte, v *Reservation) ([]byte, error) {
+	if v.ID != 0 {
+		b = persistimpl.EncodeFixed64(append(b, 0x09), uint64(v.ID))
+	}
+	if v.House != "" {
+		if !persistimpl.ValidString(v.House) {
+			return nil, &persistable.FieldError{Type: "Reservation", Field: "House", Reason: "it is not valid UTF-8; a field of bytes is a []byte"}
+		}
+		b = persistimpl.EncodeString(append(b, 0x12), v.House)
+	}
+	if v.RoomID != 0 {
+		b = persistimpl.EncodeFixed64(append(b, 0x19), uint64(v.RoomID))
+	}
+	if v.GuestID != 0 {
+		b = persistimpl.EncodeFixed64(append(b, 0x21), uint64(v.GuestID))
+	}
+	if !v.Begin.IsZero() {
+		b = persistimpl.EncodeTimestamp(append(b, 0x2a), v.Begin)
+	}
+	if !v.End.IsZero() {
+		b = persistimpl.EncodeTimestamp(append(b, 0x32), v.End)
+	}
+	if v.State != 0 {
+		b = persistimpl.EncodeZigzag(append(b, 0x38), int64(v.State))
+	}
+	if !v.CreatedAt.IsZero() {
+		b = persistimpl.EncodeTimestamp(append(b, 0x42), v.CreatedAt)
+	}
+	return b, nil
+}
+
+// decodeReservation decodes b, in the protobuf wire format, into v. It takes the strings of v from s.
+func decodeReservation(b []byte, v *Reservation, s *persistimpl.Strings) error {
+	r := s.NewReader(b)
+	for r.Next() {
+		switch r.Field() {
+		case 1:
+			v.ID = idgen.ID(r.Fixed64())
+		case 2:
+			v.House = r.String()
+		case 3:
+			v.RoomID = idgen.ID(r.Fixed64())
+		case 4:
+			v.GuestID = idgen.ID(r.Fixed64())
+		case 5:
+			v.Begin = r.Timestamp()
+		case 6:
+			v.End = r.Timestamp()
+		case 7:
+			v.State = State(r.Int(bits.UintSize))
+		case 8:
+			v.CreatedAt = r.Timestamp()
+		default:
+			r.Skip()
+		}
+	}
+	return r.Err()
+}
+
+// reservationKnown are the fields of Reservation that this code knows; others survive a Save.
+var reservationKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8}}
 
 // appendRoom appends v to b in the protobuf wire format.
 func appendRoom(b []byte, v *Room) ([]byte, error) {

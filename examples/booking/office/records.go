@@ -50,10 +50,10 @@ const (
 	Cancelled
 )
 
-// Booking is the use of a room by a guest from Begin to End. A room or a guest with bookings cannot be
+// Reservation is the use of a room by a guest from Begin to End. A room or a guest with bookings cannot be
 // deleted.
-type Booking struct {
-	_ persistable.Type      `persist:"Booking"`
+type Reservation struct {
+	_ persistable.Type      `persist:"Reservation"`
 	_ persistable.Directory `persist:"houses/{House}/bookings,layer=partition"`
 	_ persistable.Index     `persist:"RoomID,Begin,where=State=Booked,name=Taken"`
 
@@ -69,18 +69,18 @@ type Booking struct {
 }
 
 // Validate refuses a booking without time.
-func (b *Booking) Validate() error {
+func (b *Reservation) Validate() error {
 	if !b.Begin.Before(b.End) {
 		return errors.New("a booking ends after it begins")
 	}
 	return nil
 }
 
-// BeforeSave notes in the transaction of each write what is written, and for whom.
-func (b *Booking) BeforeSave(ctx context.Context, tx persistable.Tx) error {
+// BeforeSave notes in the transaction of each write what is written, and the user of the request.
+func (b *Reservation) BeforeSave(ctx context.Context, tx persistable.Tx) error {
 	log := EntryStoreOf(tx.DB(), b.House)
 	//persistvet:ignore freshvalue an attempt that fails leaves no entry
-	return log.In(tx).Create(ctx, log.New(Entry{BookingID: b.ID, User: userOf(ctx), State: b.State}))
+	return log.In(tx).Create(ctx, log.New(Entry{ReservationID: b.ID, User: userOf(ctx), State: b.State}))
 }
 
 // Remark is deleted with its booking.
@@ -90,7 +90,7 @@ type Remark struct {
 
 	ID        idgen.ID
 	House     string
-	BookingID idgen.ID  `persist:"ref=Booking,cascade,index"`
+	ReservationID idgen.ID  `persist:"ref=Reservation,cascade,index"`
 	Text      string    `persist:"match='.',maxlen=2000"`
 	CreatedAt time.Time `persist:"created"`
 }
@@ -103,7 +103,7 @@ type Entry struct {
 
 	ID        idgen.ID
 	House     string
-	BookingID idgen.ID `persist:"ref=Booking,index"`
+	ReservationID idgen.ID `persist:"ref=Reservation,index"`
 	User      string
 	State     State     `persist:"enum"`
 	At        time.Time `persist:"created"`

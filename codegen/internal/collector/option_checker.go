@@ -16,9 +16,12 @@ import (
 	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
+// optionChecker checks the options of fields and markers that are more than a word.
+type optionChecker struct{ *collector }
+
 // setDefault sets the default that the option default= gives a field: a constant, as
 // Go's compiler evaluates it where the field stands.
-func (c *collector) setDefault(f *model.Field, v *types.Var) {
+func (c optionChecker) setDefault(f *model.Field, v *types.Var) {
 	text := f.Options.Default
 	if text == "" || f.Kind == nil {
 		return
@@ -52,7 +55,7 @@ func (c *collector) setDefault(f *model.Field, v *types.Var) {
 }
 
 // checkFold reports the option fold at a field that is not a text.
-func (c *collector) checkFold(f *model.Field) {
+func (c optionChecker) checkFold(f *model.Field) {
 	if !f.Options.Fold || f.Kind == nil {
 		return
 	}
@@ -77,7 +80,7 @@ func foldedKind(f *model.Field, k *model.Kind) *model.Kind {
 
 // checkFolded reports folded fields of a record that no index has: tools know from indexes
 // which fields are folded. In a struct of another package such a field counts as not folded.
-func (c *collector) checkFolded(r *model.Record, m *markers) {
+func (c optionChecker) checkFolded(r *model.Record, m *markers) {
 	for _, one := range r.Values {
 		f := one.Steps[len(one.Steps)-1]
 		has := func(other *model.Component) bool { return other.Name() == one.Name() }
@@ -93,7 +96,7 @@ func (c *collector) checkFolded(r *model.Record, m *markers) {
 }
 
 // checkRows reports rows that would have a folded field, and not the text as it is written.
-func (c *collector) checkRows(r *model.Record, m markerIndex, components []*model.Component) bool {
+func (c optionChecker) checkRows(r *model.Record, m markerIndex, components []*model.Component) bool {
 	if len(m.options.CoverFields) == 0 {
 		return true
 	}
@@ -108,7 +111,7 @@ func (c *collector) checkRows(r *model.Record, m markerIndex, components []*mode
 
 // checkExtreme reports a Min or Max of a folded field, which would not return the text as it is
 // written.
-func (c *collector) checkExtreme(r *model.Record, m markerAggregate) bool {
+func (c optionChecker) checkExtreme(r *model.Record, m markerAggregate) bool {
 	if m.marker != "Min" && m.marker != "Max" {
 		return true
 	}
@@ -121,7 +124,7 @@ func (c *collector) checkExtreme(r *model.Record, m markerAggregate) bool {
 }
 
 // checkEnum reports the option enum at a field that has no constants with names.
-func (c *collector) checkEnum(f *model.Field, v *types.Var) {
+func (c optionChecker) checkEnum(f *model.Field, v *types.Var) {
 	switch {
 	case !f.Options.Enum || f.Kind == nil:
 	case f.Kind.Form == model.FormMap:
@@ -132,7 +135,7 @@ func (c *collector) checkEnum(f *model.Field, v *types.Var) {
 }
 
 // checkStampsOnce reports a second field with the option created, or updated.
-func (c *collector) checkStampsOnce(m *model.Message) {
+func (c optionChecker) checkStampsOnce(m *model.Message) {
 	first := map[string]*model.Field{}
 	for _, f := range m.Fields {
 		for _, option := range f.Stamps() {
@@ -146,7 +149,7 @@ func (c *collector) checkStampsOnce(m *model.Message) {
 }
 
 // checkStamp reports the options created and updated at a field that is not a time.
-func (c *collector) checkStamp(f *model.Field, v *types.Var) {
+func (c optionChecker) checkStamp(f *model.Field, v *types.Var) {
 	for _, option := range f.Stamps() {
 		switch {
 		case f.Kind == nil:
@@ -160,7 +163,7 @@ func (c *collector) checkStamp(f *model.Field, v *types.Var) {
 
 // setBounds sets the bounds that the options min=, max=, maxlen= and match= give a field:
 // constants, as Go's compiler evaluates them where the field stands.
-func (c *collector) setBounds(f *model.Field, v *types.Var) {
+func (c optionChecker) setBounds(f *model.Field, v *types.Var) {
 	values := map[string]constant.Value{}
 	for _, option := range schema.BoundOptions {
 		text, found := f.Options.Bounds[option]
@@ -180,7 +183,7 @@ func (c *collector) setBounds(f *model.Field, v *types.Var) {
 }
 
 // boundOf returns the value of a bound, and as a literal, or why it cannot be one.
-func (c *collector) boundOf(f *model.Field, v *types.Var, option, text string) (value constant.Value, literal, reason string) {
+func (c optionChecker) boundOf(f *model.Field, v *types.Var, option, text string) (value constant.Value, literal, reason string) {
 	k := f.Kind.Bounded(option)
 	switch {
 	case c.foreign > 0:
