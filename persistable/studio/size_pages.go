@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kazahana-db/kazahana/directory"
+	"github.com/kazahana-db/kazahana/internal/rangesize"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 )
@@ -236,33 +237,14 @@ func (m *measurement) measureChildren(ctx context.Context, a *area, path []strin
 	return nil
 }
 
-// smallest is the least estimate, in bytes, that is good enough; pairsCounted is how many
-// pairs are counted instead of a smaller one.
-const (
-	smallest     = 64 << 10
-	pairsCounted = 1000
-)
-
-// sizeOf returns the size of a range: the engine's estimate, or the exact size where that is small
-// and few pairs are there.
+// sizeOf returns the size of a range, counted if it is small and not too much was read already.
 func (m *measurement) sizeOf(ctx context.Context, r kv.KeyRange) (int64, error) {
-	estimate, err := m.tx.GetEstimatedRangeSizeBytes(r).Get(ctx)
-	if err != nil || estimate >= smallest || m.read <= 0 {
-		return estimate, err
+	if m.read <= 0 {
+		return m.tx.GetEstimatedRangeSizeBytes(r).Get(ctx)
 	}
-	pairs, err := m.tx.Snapshot().GetRange(r.Selectors(), kv.RangeOptions{Limit: pairsCounted, Mode: kv.ModeWantAll}).Slice(ctx)
-	if err != nil {
-		return 0, err
-	}
-	var n int64
-	for _, p := range pairs {
-		n += int64(len(p.Key) + len(p.Value))
-	}
-	m.read -= int(n)
-	if len(pairs) == pairsCounted {
-		return max(n, estimate), nil
-	}
-	return n, nil
+	size, read, err := rangesize.Of(ctx, m.tx, r)
+	m.read -= int(read)
+	return size, err
 }
 
 // readFolder reads a directory for a listing.

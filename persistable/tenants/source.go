@@ -15,6 +15,7 @@ import (
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/headers"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/internal/rangesize"
 	"github.com/kazahana-db/kazahana/internal/sentinel"
 	"github.com/kazahana-db/kazahana/kv"
 )
@@ -231,11 +232,16 @@ func readTree(ctx context.Context, tx kv.ReadTransaction, l *directory.Layer, pa
 	return t, err
 }
 
-// estimateSize adds the estimates of all directories. That of a partition has what is
-// in it already.
-func (t tree) estimateSize(ctx context.Context, tx kv.ReadTransaction) (total int64, err error) {
-	_, total, err = t.outermost().estimateSizes(ctx, tx)
-	return total, err
+// size adds the sizes of all directories. That of a partition has what is in it already.
+func (t tree) size(ctx context.Context, tx kv.ReadTransaction) (total int64, err error) {
+	for _, b := range t.outermost() {
+		n, _, err := rangesize.Of(ctx, tx, b.keys)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
 }
 
 // estimateSizes returns the estimates of all directories, and their sum.

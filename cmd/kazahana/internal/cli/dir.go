@@ -30,8 +30,9 @@ func treeCommand(c *shell.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tree [PATH]", Aliases: []string{"ls", "list"}, Short: "Show directories with their layers, types and sizes", Args: shell.Arguments(cobra.MaximumNArgs(1)),
 		Long: `Show the directory at a path, or all, with those below it: their layers in brackets, and the types that
-are stored in them. With --sizes each has the estimated size of its keys and values, with those of the
-directories below it; the estimate of less than 3 MB may be off, and is often 0.
+are stored in them. With --sizes each has the size of its keys and values, with those of the directories
+below it: counted if it is small, and estimated by the engine otherwise. Between 64 kB and 3 MB the estimate
+may be far off.
 ` + database.AboutPaths + "\n" + database.About,
 		Example:           "  kazahana dir tree --db data\n  kazahana dir tree tenants --depth 1 --sizes --cluster-file fdb.cluster",
 		ValidArgsFunction: database.CompletePath,

@@ -104,8 +104,8 @@ func listTenantsCommand(c *shell.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list PATH", Short: "List the tenants in a directory, with locks and quotas", Args: shell.Arguments(cobra.ExactArgs(1)),
 		Long: `List the tenants in a directory by name, a line each, with the reasons of locks, and with quotas and how
-much of them is used. With --sizes each has the estimated size of its keys and values; the estimate of
-less than 3 MB may be off, and is often 0. If there are more than --limit, the token of the next page is
+much of them is used. With --sizes each has the size of its keys and values, as kazahana tenant size
+shows it. If there are more than --limit, the token of the next page is
 written to the standard error output, with --json as {"next": "…"}; --token goes on there.
 ` + aboutTenants,
 		Example:           "  kazahana tenant list tenants --db data\n  kazahana tenant list tenants --sizes --limit 20 --cluster-file fdb.cluster",
@@ -288,9 +288,9 @@ func quotaText(u tenants.Usage) string {
 
 func sizeCommand(c *shell.Console) *cobra.Command {
 	return &cobra.Command{
-		Use: "size PATH", Short: "Estimate the size of a tenant; show its lock and quota", Args: shell.Arguments(cobra.ExactArgs(1)),
-		Long: `Estimate the size of the keys and values of a tenant, by the engine's sample; the estimate of less than
-3 MB may be off, and is often 0. Show its lock and its quota, too.
+		Use: "size PATH", Short: "Show the size of a tenant, its lock and its quota", Args: shell.Arguments(cobra.ExactArgs(1)),
+		Long: `Show the size of the keys and values of a tenant, its lock and its quota. A directory of the tenant is
+counted if it is small, and estimated by the engine otherwise. Between 64 kB and 3 MB the estimate may be far off.
 ` + aboutTenants,
 		Example:           "  kazahana tenant size tenants/tenant-1 --db data",
 		ValidArgsFunction: database.CompletePath,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/headers"
+	"github.com/kazahana-db/kazahana/internal/rangesize"
 	"github.com/kazahana-db/kazahana/internal/shell"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
@@ -189,7 +190,7 @@ func (s Survey) open(ctx context.Context, n *Node) error {
 		}
 		n.Total = Total{Directories: 1, Stores: len(n.Headers)}
 		if s.Sizes {
-			n.own, err = tx.GetEstimatedRangeSizeBytes(d.Reserve()).Get(ctx)
+			n.own, _, err = rangesize.Of(ctx, tx, d.Reserve())
 			n.Total.Bytes = n.own
 		}
 		return err
