@@ -17,11 +17,11 @@ var ErrTaken = errors.New("the room is taken")
 
 // Office is the booking of one house.
 type Office struct {
-	Rooms    *RoomStore
-	Guests   *GuestStore
+	Rooms        *RoomStore
+	Guests       *GuestStore
 	Reservations *ReservationStore
-	Remarks  *RemarkStore
-	Log      *EntryStore
+	Remarks      *RemarkStore
+	Log          *EntryStore
 
 	db *persistable.DB
 }

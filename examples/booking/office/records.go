@@ -88,11 +88,11 @@ type Remark struct {
 	_ persistable.Type      `persist:"Remark"`
 	_ persistable.Directory `persist:"houses/{House}/remarks,layer=partition"`
 
-	ID        idgen.ID
-	House     string
+	ID            idgen.ID
+	House         string
 	ReservationID idgen.ID  `persist:"ref=Reservation,cascade,index"`
-	Text      string    `persist:"match='.',maxlen=2000"`
-	CreatedAt time.Time `persist:"created"`
+	Text          string    `persist:"match='.',maxlen=2000"`
+	CreatedAt     time.Time `persist:"created"`
 }
 
 // Entry is one line of the log of a booking. It stays when the booking is deleted, so nothing checks to
@@ -101,12 +101,12 @@ type Entry struct {
 	_ persistable.Type      `persist:"Entry"`
 	_ persistable.Directory `persist:"houses/{House}/log,layer=partition"`
 
-	ID        idgen.ID
-	House     string
+	ID            idgen.ID
+	House         string
 	ReservationID idgen.ID `persist:"ref=Reservation,index"`
-	User      string
-	State     State     `persist:"enum"`
-	At        time.Time `persist:"created"`
+	User          string
+	State         State     `persist:"enum"`
+	At            time.Time `persist:"created"`
 }
 
 // userKey is the key under which a context carries the user of a request.
