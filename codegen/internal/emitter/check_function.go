@@ -4,6 +4,7 @@ package emitter
 
 import (
 	"fmt"
+	"go/token"
 	"strconv"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
@@ -35,6 +36,17 @@ func (e *checkFunction) write() {
 		if pattern := f.Bound("match"); pattern != "" {
 			e.printf("var %s = %s.OnceValue(func() *%s.Regexp { return %s.MustCompile(%s) })\n", m.MatchVar(f),
 				e.importPackage("sync"), e.importPackage("regexp"), e.importPackage("regexp"), pattern)
+		}
+		e.useConstants(f)
+	}
+}
+
+// useConstants uses the constants that the bounds of a field name: analyzers do not read tags, and
+// would report that nothing uses them.
+func (e *checkFunction) useConstants(f *model.Field) {
+	for _, option := range schema.BoundOptions {
+		if name := f.Options.Bounds[option]; token.IsIdentifier(name) && !token.IsExported(name) {
+			e.printf("const _ = %s // the tag of %s names it\n", name, f.GoName)
 		}
 	}
 }

@@ -2025,6 +2025,8 @@ var gaugeTextMatch = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCo
 
 var gaugeTextsMatch = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^.{0,2}$") })
 
+const _ = short // the tag of Texts names it
+
 // gaugeKnown are the fields of Gauge that this code knows; others survive a Save.
 var gaugeKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, Messages: map[int32]*persistimpl.FieldSet{11: &partKnown, 13: &partKnownOptional}}
 
