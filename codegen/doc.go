@@ -22,9 +22,9 @@
 // Markers are blank fields: persistable.Type (the key-stable name, and scatter=N),
 // persistable.Directory (a path with {Field}s, and layer=partition),
 // persistable.Index and persistable.Unique (fields in order, each ascending or desc, a
-// path such as Address.City for nested structs, then cover, where=…, scatter=N and
-// name=…), persistable.Count, Sum, Min, Max and Rank (a field, by=…, where=…, name=…),
-// persistable.Search (fields, where=…, name=…), persistable.Version. scatter=N scatters records, or the entries of an index that is
+// path such as Address.City for nested structs, then cover, where=…, scatter=N, name=…
+// and withdeleted), persistable.Count, Sum, Min, Max and Rank (a field, by=…, where=…, name=…, withdeleted),
+// persistable.Search (fields, where=…, name=…, withdeleted), persistable.Version. scatter=N scatters records, or the entries of an index that is
 // not unique, over N shards, a power of two from 2 to 256.
 //
 // Options of other fields: index, unique, cover, scatter=N; fold compares a string without
@@ -32,7 +32,8 @@
 // when the Go field is renamed; number=N chooses the field number; default=CONSTANT is
 // what records have that were stored before the field was there; text stores by
 // MarshalText; enum puts the names of the type's constants into the schema, for tools;
-// created and updated have the library set a time;
+// created and updated have the library set a time; deleted has deletions set one, and
+// leave the record where it is;
 // min=, max=, maxlen= and match= bound what may be written;
 // ref=TYPE says that the field has IDs of records of that type, with as=NAME,
 // check, restrict and cascade; was=KIND allows a change of the field's kind from the one in

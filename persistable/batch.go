@@ -52,7 +52,9 @@ func (b *batch) newWrite(ctx context.Context, v any, how putOptions) (w write, e
 	if !how.mustExist {
 		how.fence, err = b.source.db.ids.fenceOf(ctx, b.source.record, v)
 	}
-	return write{record: b.source.record, putOptions: how, t: b.t, place: b.source.place, sc: getScratch(), v: v, store: b.store}, err
+	w = b.source.newWrite(b.t, getScratch(), how)
+	w.v, w.store = v, b.store
+	return w, err
 }
 
 // checkCreation returns the check before the store is created for a batch that begins with
@@ -98,8 +100,9 @@ func (b *batch) addRecord(ctx context.Context, v any, how putOptions, limit int)
 
 // addDeletion adds the removal of a record.
 func (b *batch) addDeletion(ctx context.Context, id []byte) error {
-	b.writes = append(b.writes, write{record: b.source.record, t: b.t, place: b.source.place, sc: getScratch(), store: b.store})
+	b.writes = append(b.writes, b.source.newWrite(b.t, getScratch(), putOptions{}))
 	w := &b.writes[len(b.writes)-1]
+	w.store = b.store
 	w.sc.id = append(w.sc.id[:0], id...)
 	if err := b.callHooks(ctx, w); err != nil {
 		w.spoilPart(err)

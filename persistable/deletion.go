@@ -33,7 +33,7 @@ func newDeletion(s *source, q *query, o BatchOptions) (*deletion, error) {
 	if err := q.checkUsable(); err != nil {
 		return nil, err
 	}
-	if q.place != s.place {
+	if q.place != s.place || q.withDeleted != s.withDeleted {
 		return nil, fmt.Errorf("persistable: %s: DeleteWhere: the query is of another store", s.record.Type)
 	}
 	q.tx = nil // the reads are those of the deletion's transactions
@@ -102,12 +102,16 @@ func (d *deletion) countGone(ctx context.Context, b *batch) (n int, err error) {
 		f.add([]byte(id))
 	}
 	f.start()
-	for _, read := range f.values {
+	for i, read := range f.values {
 		value, err := read.Get(ctx)
+		var v any
+		if err == nil && d.source.hidden() != nil {
+			v, err = f.awaitRecord(ctx, i)
+		}
 		if err != nil {
 			return 0, err
 		}
-		if value == nil {
+		if value == nil || d.source.hides(v) {
 			n++
 		}
 	}

@@ -32,6 +32,8 @@
 //	enum            tools show the names of the type's constants
 //	created         the library sets the time of the record's creation
 //	updated         and that of its last write
+//	deleted         Delete sets the time, and leaves the record where it is
+//	withdeleted     the index has deleted records, too
 //	min=C, max=C    the least and the greatest number or duration that may be written
 //	maxlen=N        how many characters, bytes or elements
 //	match=PATTERN   a regular expression: a string constant, or in single quotes

@@ -22,6 +22,10 @@ var (
 	ErrNotFound = errors.New("persistable: not found")
 	// ErrExists: Create found a record with that id.
 	ErrExists = errors.New("persistable: a record with this id exists already")
+	// ErrDeleted: a record with that id was deleted, and stays, because its type has a field with the option
+	// deleted. Of Create the error is an ErrExists, too. The text says how to restore the record, and how to
+	// remove it for good.
+	ErrDeleted = errors.New("persistable: the record was deleted")
 	// ErrChanged: the stored record differs from the one that the caller of
 	// SaveIfUnchanged, SaveIfVersion or DeleteIfUnchanged has seen.
 	ErrChanged = errors.New("persistable: the record has changed since it was read")

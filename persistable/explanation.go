@@ -240,7 +240,22 @@ func (q explainer) explainRange(p *plan) RangePlan {
 	for _, clauses := range p.Filter {
 		r.Filter = append(r.Filter, q.clausesText(clauses))
 	}
+	if one := (plan{Index: p.Index}); q.dropsDeleted(&one) {
+		r.Filter = q.andPresent(r.Filter)
+	}
 	return r
+}
+
+// andPresent adds to alternatives that the record is not deleted.
+func (q explainer) andPresent(alternatives []string) (all []string) {
+	text := q.record.Deletion.Field + " not set"
+	if len(alternatives) == 0 {
+		return []string{text}
+	}
+	for _, one := range alternatives {
+		all = append(all, one+" and "+text)
+	}
+	return all
 }
 
 // orderOf names what the records of a range are ordered by.

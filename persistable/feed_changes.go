@@ -131,7 +131,9 @@ func (d feed) awaitChanges(ctx context.Context, f *fetches, x *versionIndex, cha
 		if d.record.Version != nil {
 			*d.record.Version(c.record) = c.version
 		}
-		fetched++
+		if fetched++; d.hides(c.record) {
+			c.deleted, c.record = true, nil
+		}
 	}
 	return changes, nil
 }

@@ -33,6 +33,7 @@ func findQuery(s *source, conditions []erased.Condition) (*erased.Query, error) 
 	}
 	search, reason := planner.Search(planner.Request{
 		Indexes: s.record.Indexes, Alternatives: alternatives, ID: idFieldOf(s.record), CanFilter: s.record.Values != nil, AllowScan: s.allowScan,
+		Hidden: s.hidden(),
 	})
 	if search == nil {
 		return nil, unserved(s.record, alternatives, reason)

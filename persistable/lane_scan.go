@@ -152,7 +152,7 @@ func (s *laneScan) batchSize() int {
 }
 
 func (s *laneScan) dropsNothing() bool {
-	return s.plan.Union != nil && s.plan.Union.Disjoint && !s.plan.Drops()
+	return s.plan.Union != nil && s.plan.Union.Disjoint && !s.drops(&s.plan)
 }
 
 // takeFrom takes the next entry of a lane.
@@ -246,7 +246,7 @@ func (s *laneScan) emitEntry(e *laneEntry, v any, old bool, yield func(any, erro
 			return false
 		}
 	}
-	if v == nil || !s.isWanted(e, v, old) {
+	if v == nil || s.hides(v) || !s.isWanted(e, v, old) {
 		s.cursor.position = e.position
 		return true
 	}

@@ -43,7 +43,7 @@ func (q *query) count(ctx context.Context) (n int, err error) {
 // count them.
 func (q *query) needsRecords() bool {
 	needs := func(p plan) bool {
-		return p.Filter != nil || p.Union != nil || p.Both != nil || p.Words != nil && p.Words.Phrase
+		return p.Filter != nil || q.dropsDeleted(&p) || p.Union != nil || p.Both != nil || p.Words != nil && p.Words.Phrase
 	}
 	return needs(q.plan) || q.search != nil && (q.search.Scan != nil || slices.ContainsFunc(q.search.Lanes[0], needs))
 }
@@ -68,9 +68,9 @@ func (q *query) countGroups() []planner.Group {
 	case q.place == nil || q.err != nil || q.rows:
 		return nil
 	case q.search != nil:
-		return planner.CountGroups(q.record.Indexes, q.search)
+		return planner.CountGroups(q.record.Indexes, q.search, q.hidden())
 	}
-	return planner.CountGroupsOf(q.record.Indexes, &q.plan)
+	return planner.CountGroupsOf(q.record.Indexes, &q.plan, q.hidden())
 }
 
 // readCount returns the sum of the numbers of groups, up to the limit. found is false if an index

@@ -114,7 +114,7 @@ func (q *query) startLanes(o *openStore, t *transaction, p *plan, c *cursor) (la
 // since the other lane tells what can be skipped.
 func (q *query) laneRange(l *laneRead, p *plan, c *cursor) scan.Range {
 	start := cursor{}
-	if p.Union != nil && p.Union.Disjoint && !p.Drops() {
+	if p.Union != nil && p.Union.Disjoint && !q.drops(p) {
 		start.limit = c.limit
 	}
 	r := q.keyRange(l.plan, scan.EntriesOf(l.ix), &start)

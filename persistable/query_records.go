@@ -49,7 +49,7 @@ func (q *query) damagedRow(err error) error {
 
 // scanRecords yields the records in the order of their ids.
 func (q *query) scanRecords(ctx context.Context, t *transaction, o *openStore, p plan, c *cursor, yield func(any, error) bool) {
-	if p.Filter != nil {
+	if p.Filter != nil || q.dropsDeleted(&p) {
 		q.filterRecords(ctx, t, o, p, c, yield)
 		return
 	}

@@ -51,6 +51,15 @@ func (q *query) checkIndex(o *openStore, p *plan) error {
 	if p.Index == byID {
 		return nil
 	}
+	if q.search == nil { // the plans of a search are of indexes that have the records
+		check := q.checkRecords
+		if q.rows {
+			check = q.checkEntries
+		}
+		if err := check(p.Index); err != nil {
+			return err
+		}
+	}
 	return q.record.checkReadable(o, p.Index)
 }
 
@@ -143,7 +152,7 @@ func (q *query) keyRange(p plan, keys scan.Keyspace, c *cursor) scan.Range {
 	if q.whole {
 		r.Options.Mode = kv.ModeWantAll
 	}
-	if p.Filter != nil {
+	if p.Filter != nil || q.dropsDeleted(&p) {
 		r.Expect = 0 // how many keys must be read is not known
 		return r
 	}
@@ -156,6 +165,24 @@ func (q *query) keyRange(p plan, keys scan.Keyspace, c *cursor) scan.Range {
 	}
 	return r
 }
+
+// dropsDeleted reports whether one of the ranges of a plan may have records that the query leaves out
+// because they are deleted.
+func (q *query) dropsDeleted(p *plan) bool {
+	d := q.hidden()
+	if d == nil {
+		return false
+	}
+	for _, one := range p.Ranges() {
+		if one.Index == byID || !d.IsLeftOut(&q.record.Indexes[one.Index]) {
+			return true
+		}
+	}
+	return false
+}
+
+// drops reports whether keys are read of records that the query does not yield.
+func (q *query) drops(p *plan) bool { return p.Drops() || q.dropsDeleted(p) }
 
 // scanIndex yields the records that the entries of an index name.
 func (q *query) scanIndex(ctx context.Context, t *transaction, o *openStore, begun indexScan, c *cursor, yield func(any, error) bool) {
@@ -210,6 +237,10 @@ func (q *query) emitEntries(ctx context.Context, b *entryBatch, ix *index.Index,
 // emit moves the cursor past a record and yields it, unless the filter drops it. It
 // reports whether the query goes on.
 func (q *query) emit(f *filter, c *cursor, v any, position []byte, yield func(any, error) bool) bool {
+	if q.hides(v) {
+		c.position = position
+		return true
+	}
 	if f.alternatives != nil {
 		isCounted := f.isCounted(v, position)
 		if isCounted {

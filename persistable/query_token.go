@@ -76,7 +76,10 @@ func (t queryTokens) appendPlace(b []byte) []byte {
 		b = pagetoken.AppendFramed(b, []byte(name))
 	}
 	b = pagetoken.AppendFramed(b, []byte(t.record.Type))
-	return append(b, boolByte(t.reverse))
+	if b = append(b, boolByte(t.reverse)); t.withDeleted {
+		b = append(b, 'D')
+	}
+	return b
 }
 
 // mostOldPlans is how many plans by indexes a query had at most when tokens had their number.

@@ -170,6 +170,10 @@ func (s wordScan) emitBatch(ctx context.Context, hits []hit, c *cursor, yield fu
 
 // emitRecord yields a record unless its texts lack the phrase. It reports whether the query goes on.
 func (s wordScan) emitRecord(v any, position []byte, c *cursor, yield func(any, error) bool) bool {
+	if s.hides(v) {
+		c.position = position
+		return true
+	}
 	if s.words.Phrase {
 		if err := s.countRecord(&c.looked); err != nil {
 			yield(nil, err)

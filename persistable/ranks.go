@@ -51,6 +51,9 @@ func (s *source) readRanks(ctx context.Context, i int, fn func(*transaction, *op
 	ctx, o := s.begin(ctx, "Rank", i)
 	defer o.finish(&err)
 	defer s.nameEnded(ctx, "Rank", nil, nil, &err)
+	if err := s.checkEntries(i); err != nil {
+		return err
+	}
 	return s.runRead(ctx, func(t *transaction) error {
 		o, err := t.openStore(ctx, s.place)
 		if err != nil || o == nil {

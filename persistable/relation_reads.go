@@ -40,7 +40,7 @@ func (r *referredRead) start(t *transaction, o *openStore) {
 	r.value = t.writer.Snapshot().Get(r.key)
 }
 
-// await reports whether the record exists.
+// await reports whether the record exists, and is not deleted.
 func (r *referredRead) await(ctx context.Context, t *transaction) (found bool, err error) {
 	o, err := t.openStore(ctx, r.place)
 	if err != nil || o == nil {
@@ -53,17 +53,22 @@ func (r *referredRead) await(ctx context.Context, t *transaction) (found bool, e
 		return false, err
 	}
 	value, err := r.value.Get(ctx)
-	return value != nil, err
+	d := r.place.record.Deletion
+	if err != nil || value == nil || d == nil {
+		return value != nil, err
+	}
+	v, err := r.place.record.readValue(ctx, t.writer, r.id, r.key, value)
+	return err == nil && !d.Is(v), err
 }
 
 // start starts the reads in the stores as last known.
 func (rs *relationReads) start(w *write) {
 	rs.referred, rs.referrers = rs.referred[:0], rs.referrers[:0]
 	switch {
+	case w.removes():
+		rs.fault = rs.startReferrers(w)
 	case w.v != nil:
 		rs.fault = rs.startReferred(w)
-	case w.change == nil:
-		rs.fault = rs.startReferrers(w)
 	}
 }
 
@@ -75,7 +80,7 @@ func (rs *relationReads) check(ctx context.Context, w *write) error {
 		return nil
 	case rs.fault != nil:
 		return rs.fault
-	case w.v != nil:
+	case !w.removes():
 		return rs.checkReferred(ctx, w)
 	case w.isNew():
 		return nil // there is nothing to remove
@@ -131,13 +136,13 @@ func (rs *relationReads) addReferred(w *write, ref *erased.Reference) error {
 }
 
 // dropKept drops the reads of records to which the stored form refers as well: the record can be
-// saved, whatever became of those.
+// saved, whatever became of those. But one that is restored refers to them anew.
 func (rs *relationReads) dropKept(w *write) error {
 	if len(rs.referred) == 0 || w.isNew() {
 		return nil
 	}
 	stored, err := w.decodeRecord(w.old, w.sc.id, w.sc.key)
-	if err != nil {
+	if err != nil || w.Deletion != nil && w.Deletion.Is(stored) {
 		return err
 	}
 	kept := map[*erased.Reference][][]byte{}

@@ -21,12 +21,13 @@ type source struct {
 	tx     *transaction // nil: each operation is a transaction of its own
 	err    error        // why the store cannot be used
 
-	allowScan bool // Find may read all records
+	allowScan   bool // Find may read all records
+	withDeleted bool // deleted records are there
 }
 
 // newSource returns the source of a store or a query.
 func newSource(e *erased.Source) source {
-	s := source{err: e.Err, allowScan: e.AllowScan}
+	s := source{err: e.Err, allowScan: e.AllowScan, withDeleted: e.WithDeleted}
 	s.place, _ = e.Place.(*place)
 	s.tx, _ = e.Tx.(*transaction)
 	if s.place != nil {
@@ -40,7 +41,7 @@ func newSource(e *erased.Source) source {
 
 // toErased returns the source for a query.
 func (s *source) toErased() erased.Source {
-	e := erased.Source{Err: s.err, AllowScan: s.allowScan}
+	e := erased.Source{Err: s.err, AllowScan: s.allowScan, WithDeleted: s.withDeleted}
 	if s.place != nil {
 		e.Place = s.place
 		setDB(&e, s.db)
@@ -176,7 +177,8 @@ func (s source) getOrCreate(ctx context.Context, v any) (found any, err error) {
 	defer sc.release()
 	how := putOptions{mustBeNew: true, mustHaveUnique: made, fence: fence}
 	err = s.runWrite(ctx, func(t *transaction) (err error) {
-		w := write{record: s.record, putOptions: how, t: t, place: s.place, sc: sc, v: v}
+		w := s.newWrite(t, sc, how)
+		w.v = v
 		if found, err = w.getOrCreate(ctx); err == nil && found != v && w.hooked {
 			err = s.undoHooks(t)
 		}
@@ -213,7 +215,8 @@ func (s source) update(ctx context.Context, id []byte, change func(v any) error)
 	defer sc.release()
 	run := func(t *transaction) error {
 		sc.id = append(sc.id[:0], id...)
-		w := write{record: s.record, putOptions: putOptions{mustExist: true}, t: t, place: s.place, sc: sc, change: change}
+		w := s.newWrite(t, sc, putOptions{mustExist: true})
+		w.change = change
 		return w.update(ctx)
 	}
 	if s.tx != nil || s.checkUsable() != nil {
@@ -262,7 +265,7 @@ func (s *source) delete(ctx context.Context, sc *scratch) (err error) {
 	defer o.finish(&err)
 	defer s.nameEnded(ctx, "Delete", sc.id, nil, &err)
 	return s.runWrite(ctx, func(t *transaction) error {
-		w := write{record: s.record, t: t, place: s.place, sc: sc}
+		w := s.newWrite(t, sc, putOptions{})
 		return w.run(ctx)
 	})
 }
@@ -283,7 +286,7 @@ func (s source) deleteIfUnchanged(ctx context.Context, was any) (err error) {
 	defer sc.release()
 	sc.id = s.record.appendID(sc.id[:0], was)
 	return s.runWrite(ctx, func(t *transaction) error {
-		w := write{record: s.record, putOptions: putOptions{mustExist: true, seen: seen}, t: t, place: s.place, sc: sc}
+		w := s.newWrite(t, sc, putOptions{mustExist: true, seen: seen})
 		return w.run(ctx)
 	})
 }
@@ -368,7 +371,8 @@ func (s *source) put(ctx context.Context, v any, how putOptions) error {
 	sc := getScratch()
 	defer sc.release()
 	return s.runWrite(ctx, func(t *transaction) error {
-		w := write{record: s.record, putOptions: how, t: t, place: s.place, sc: sc, v: v}
+		w := s.newWrite(t, sc, how)
+		w.v = v
 		return w.run(ctx)
 	})
 }

@@ -34,6 +34,9 @@ func (s source) groupValue(ctx context.Context, i int, group []byte) (value []by
 	ctx, o := s.begin(ctx, "Aggregate", i)
 	defer o.finish(&err)
 	defer s.nameEnded(ctx, "Aggregate", nil, nil, &err)
+	if err := s.checkEntries(i); err != nil {
+		return nil, err
+	}
 	err = s.runRead(ctx, func(t *transaction) error {
 		sc := getScratch()
 		defer sc.release()
@@ -88,6 +91,9 @@ func (s source) groups(ctx context.Context, i int) (all []erased.Group, err erro
 	ctx, o := s.begin(ctx, "Aggregates", i)
 	defer o.finish(&err)
 	defer s.nameEnded(ctx, "Aggregates", nil, nil, &err)
+	if err := s.checkEntries(i); err != nil {
+		return nil, err
+	}
 	q := query{source: s, plan: plan{Index: i}, whole: true}
 	err = q.readOneVersion(ctx, cursor{}, func() { all = nil }, func(t *transaction, c *cursor) error {
 		o, err := t.openStore(ctx, q.place)
@@ -120,7 +126,7 @@ func (s source) extreme(ctx context.Context, i int, group []byte, greatest bool)
 	ctx, o := s.begin(ctx, "Extreme", i)
 	defer o.finish(&err)
 	defer s.nameEnded(ctx, "Extreme", nil, nil, &err)
-	if err := s.checkUsable(); err != nil {
+	if err := s.checkEntries(i); err != nil {
 		return nil, err
 	}
 	d := &s.record.Indexes[i]
@@ -170,4 +176,49 @@ func countElements(packed []byte) (n int) {
 		n++
 	}
 	return n
+}
+
+// The records of a type that has a field with the option deleted stay where they are when they are
+// deleted: Delete sets the field. A store leaves such records out, and its indexes do, because that is
+// a part of their conditions. A store of WithDeleted has them.
+
+// hidden returns how to tell the records that the source leaves out; nil if it leaves out none.
+func (s *source) hidden() *erased.Deletion {
+	if s.record == nil || s.withDeleted {
+		return nil
+	}
+	return s.record.Deletion
+}
+
+// hides reports whether the source leaves a record out, because that is deleted; nil is none.
+func (s *source) hides(v any) bool {
+	d := s.hidden()
+	return d != nil && v != nil && d.Is(v)
+}
+
+// newWrite returns a write of the source.
+func (s *source) newWrite(t *transaction, sc *scratch, how putOptions) write {
+	return write{record: s.record, putOptions: how, t: t, place: s.place, sc: sc, withDeleted: s.withDeleted}
+}
+
+// checkRecords returns an error if the i-th index leaves out deleted records, and the source has them.
+func (s *source) checkRecords(i int) error {
+	if d := s.record.Deletion; d == nil || i == byID || !s.withDeleted || !d.IsLeftOut(&s.record.Indexes[i]) {
+		return nil
+	}
+	return fmt.Errorf("persistable: %s: the index %s leaves deleted records out, so the store of WithDeleted cannot use it: give the index the option withdeleted, or ask the store itself",
+		s.record.Type, s.record.Indexes[i].Name)
+}
+
+// checkEntries returns an error if the i-th index does not have just the records that the source has: what
+// is told by its entries alone, such as a count, would be wrong.
+func (s *source) checkEntries(i int) error {
+	if err := s.checkUsable(); err != nil {
+		return err
+	}
+	if d := s.hidden(); d != nil && !d.IsLeftOut(&s.record.Indexes[i]) {
+		return fmt.Errorf("persistable: %s: the index %s has deleted records, too, which the store leaves out: ask the store of WithDeleted, or remove the option withdeleted of the index",
+			s.record.Type, s.record.Indexes[i].Name)
+	}
+	return s.checkRecords(i)
 }

@@ -67,6 +67,9 @@ func (s *source) getIn(ctx context.Context, t *transaction, sc *scratch) (any, e
 	if err != nil {
 		return nil, err
 	}
+	if s.hides(v) {
+		return nil, s.notFound(sc.id)
+	}
 	return v, l.versions.fill(ctx, 0, v)
 }
 
@@ -82,7 +85,11 @@ func (s *source) exists(ctx context.Context, sc *scratch) (found bool, err error
 	err = s.runRead(ctx, func(t *transaction) error {
 		l := lookup{place: s.place, t: t, sc: sc, index: byID, suffix: sc.id}
 		err := l.run(ctx)
-		found = l.store != nil && l.value != nil
+		if found = l.store != nil && l.value != nil; err != nil || !found || s.hidden() == nil {
+			return err
+		}
+		v, err := s.record.readValue(ctx, t.Reader, sc.id, sc.key, l.value)
+		found = !s.hides(v)
 		return err
 	})
 	return found && err == nil, err
@@ -116,6 +123,9 @@ func (s *source) getMany(ctx context.Context, n int, id func(i int) []byte, take
 			if err != nil {
 				return err
 			}
+			if s.hides(v) {
+				v = nil
+			}
 			if err := versions.fill(ctx, i, v); err != nil {
 				return err
 			}
@@ -134,6 +144,9 @@ func (s source) byUnique(ctx context.Context, i int, values []byte) (v any, err 
 	defer o.finish(&err)
 	defer s.nameEnded(ctx, "GetUnique", nil, nil, &err)
 	err = s.runRead(ctx, func(t *transaction) (err error) {
+		if err := s.checkRecords(i); err != nil {
+			return err
+		}
 		v, err = s.getUnique(ctx, t, i, values)
 		return err
 	})
@@ -153,7 +166,11 @@ func (s *source) getUnique(ctx context.Context, t *transaction, i int, values []
 	if l.store == nil || l.value == nil {
 		return nil, s.noOwner(i, values)
 	}
-	return s.recordOfEntry(ctx, t, l.store, &l.store.indexes[i], sc.key, l.value)
+	v, err := s.recordOfEntry(ctx, t, l.store, &l.store.indexes[i], sc.key, l.value)
+	if s.hides(v) {
+		return nil, s.noOwner(i, values)
+	}
+	return v, err
 }
 
 // recordOfEntry returns the record that a unique entry names or holds.

@@ -68,7 +68,9 @@ func (w *watcher) read(ctx context.Context, t *transaction, tx kv.Transaction) (
 		if v, err = r.decodeRecord(s, w.id, key); err != nil {
 			return nil, nil, err
 		}
-		now = append(slices.Clone(s.Token[:]), s.Payload...)
+		if now = append(slices.Clone(s.Token[:]), s.Payload...); w.source.hides(v) {
+			v, now = nil, nil
+		}
 	}
 	for i := range s.Chunks + 1 {
 		watched := key

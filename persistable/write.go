@@ -34,6 +34,9 @@ type write struct {
 	sc    *scratch
 	v     any // the new form; nil: remove the record with the packed id in sc
 
+	withDeleted bool // deleted records are there
+	marked      bool // v is the stored record, with the time of its deletion
+
 	change func(v any) error // makes the new form of the stored one; nil but for update
 
 	writesBefore int64 // of the transaction, when the reads were started
@@ -202,6 +205,9 @@ func (w *write) readAndCheck(ctx context.Context) error {
 	if err := w.readStored(ctx); err != nil {
 		return err
 	}
+	if err := w.hideDeleted(ctx); err != nil {
+		return err
+	}
 	if err := w.checkExistence(); err != nil {
 		return err
 	}
@@ -214,7 +220,10 @@ func (w *write) readAndCheck(ctx context.Context) error {
 	if err := w.keepCreated(); err != nil {
 		return err
 	}
-	if err := cmp.Or(w.checkSeen(), w.awaitVersion(ctx), w.checkVersion(ctx)); err != nil {
+	if err := cmp.Or(w.checkSeen(), w.awaitVersion(ctx), w.checkVersion(ctx), w.checkMark()); err != nil {
+		return err
+	}
+	if err := w.markDeleted(); err != nil {
 		return err
 	}
 	if err := w.mergeForeign(); err != nil {

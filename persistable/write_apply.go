@@ -27,6 +27,11 @@ func (w *write) makeForm() (err error) {
 	if err := w.place.checkRecord(w.v); err != nil {
 		return err
 	}
+	if w.hidesDeleted() {
+		if err := w.checkMark(); err != nil {
+			return err
+		}
+	}
 	sc.id = w.appendID(sc.id[:0], w.v)
 	sc.key = w.store.records.Append(sc.key[:0], sc.id)
 	if len(sc.key)+format.MaxChunkSuffix > kv.MaxKeySize {
@@ -241,7 +246,7 @@ func (w *write) checkQuotas(ctx context.Context) error {
 		return err
 	}
 	for i := range w.quotas.tenants {
-		if err := w.quotas.tenants[i].check(w.Type, w.moreUsage()); err != nil {
+		if err := w.quotas.tenants[i].check(w.Type, w.moreUsage()); err != nil && !w.marked {
 			return err
 		}
 	}

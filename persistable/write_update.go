@@ -4,6 +4,7 @@ package persistable
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,9 @@ func (w *write) readAndChange(ctx context.Context) error {
 	if err := w.readStored(ctx); err != nil {
 		return err
 	}
+	if err := w.hideDeleted(ctx); err != nil {
+		return err
+	}
 	if err := w.checkExistence(); err != nil {
 		return err
 	}
@@ -102,7 +106,7 @@ func (w *write) changeRecord(ctx context.Context) (err error) {
 // only the new form refers. It returns an error if another record owns such a key, or a record is
 // missing.
 func (w *write) claimNew(ctx context.Context) error {
-	if err := w.mergeForeign(); err != nil {
+	if err := cmp.Or(w.checkMark(), w.mergeForeign()); err != nil {
 		return err
 	}
 	w.sc.claims.StartNew(w.t.writer, w.store.maintained, &w.sc.now, &w.sc.before)
@@ -118,6 +122,9 @@ func (w *write) claimNew(ctx context.Context) error {
 func (w *write) overlaps(ctx context.Context) (changed bool, err error) {
 	w.stored = w.t.writer.Get(w.sc.key)
 	if err := w.readStored(ctx); err != nil {
+		return false, err
+	}
+	if err := w.hideDeleted(ctx); err != nil {
 		return false, err
 	}
 	if err := w.checkExistence(); err != nil {
@@ -159,7 +166,7 @@ func (w *write) getOrCreate(ctx context.Context) (found any, err error) {
 
 // isInTheWay reports whether an error of run says that there may be a record to return.
 func (w *write) isInTheWay(err error) bool {
-	return errors.Is(err, ErrExists) && !w.mustHaveUnique || errors.As(err, new(*UniqueError))
+	return errors.Is(err, ErrExists) && !errors.Is(err, ErrDeleted) && !w.mustHaveUnique || errors.As(err, new(*UniqueError))
 }
 
 // readInTheWay returns the stored record because of which the new form was refused by
@@ -190,6 +197,9 @@ func (w *write) readOwner(ctx context.Context, owner []byte, taken *UniqueError)
 	found, err := f.awaitRecord(ctx, 0)
 	if err == nil && found == nil {
 		err = corrupt(w.Type, owner, f.keys[0], "an entry of the index %s names this record, but it is not there", taken.Index)
+	}
+	if err == nil && w.hidesDeleted() && w.Deletion.Is(found) { // the index has the option withdeleted
+		return nil, taken
 	}
 	return found, err
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/internal/schema"
@@ -89,6 +90,10 @@ func parseConstant(k schema.Kind, text string) ([]byte, error) {
 	case "double":
 		v, err := strconv.ParseFloat(text, 64)
 		return index.AppendFloat64(nil, v), err
+	case "time":
+		if text == "zero" {
+			return index.AppendTime(nil, time.Time{}), nil
+		}
 	}
 	if v, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return tuple.AppendInt(nil, v), checkNumeric(k)
@@ -112,7 +117,7 @@ func checkNumeric(k schema.Kind) error {
 type comparison struct {
 	field    string
 	operator string
-	constant string // a number, true, false, null, or a string in double quotes
+	constant string // a number, true, false, null, zero for the time that is not set, or a string in double quotes
 }
 
 // String is the comparison's text.

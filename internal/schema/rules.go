@@ -11,14 +11,16 @@ import (
 	"unicode/utf8"
 )
 
-// The words of the fields that writes set: the time of the creation of a record, and of its last write.
+// The words of the fields that writes set: the time of the creation of a record, of its last write, and
+// of its deletion, which leaves the record where it is.
 const (
 	Created = "created"
 	Updated = "updated"
+	Deleted = "deleted"
 )
 
 // ruleWords are all words of rules, those of bounds without their values.
-var ruleWords = append([]string{Created, Updated}, BoundOptions...)
+var ruleWords = append([]string{Created, Updated, Deleted}, BoundOptions...)
 
 // BoundOptions are the options that bound the values of a field, in the order of the text.
 var BoundOptions = []string{"min", "max", "maxlen", "match"}
@@ -28,7 +30,7 @@ type Rules struct {
 	// Revision grows with each change of the words in persist.lock: of the rules of two programs
 	// those with the greater one are the newer. 0: the field never had any.
 	Revision int
-	Words    []string // created, updated, or such as min=1, with a Go literal without spaces
+	Words    []string // created, updated, deleted, or such as min=1, with a Go literal without spaces
 }
 
 // Has reports whether a word is one of the rules.

@@ -56,7 +56,7 @@ type Field struct {
 	Was      []string // the kinds that earlier programs gave it
 	Argument bool     // it is a {Field} of the directory
 
-	Rules     []string   // min=, max=, maxlen= and match=, each with a Go literal, which writes check; created, updated: writes set it
+	Rules     []string   // min=, max=, maxlen= and match=, each with a Go literal, which writes check; created, updated, deleted: writes set it
 	Constants []Constant // with the option enum: the names of values
 }
 
@@ -163,6 +163,7 @@ func (t *recordType) newSchema(db *persistable.DB, at *position) *erased.Schema 
 	if t.isStamped() {
 		s.Stamp = t.stamp
 	}
+	s.Deletion = t.newDeletion()
 	if t.hasVersions() {
 		s.Version = func(v any) *[12]byte { return (*[12]byte)(&recordOf(v).version) }
 	}
@@ -204,6 +205,30 @@ func (t *recordType) stamp(v any, set func(created, updated *time.Time)) {
 		}
 	}
 	r.body = body
+}
+
+// newDeletion returns how records are deleted by a field, nil if no field has the option deleted.
+func (t *recordType) newDeletion() *erased.Deletion {
+	for _, f := range t.root.Fields {
+		p, err := t.body.Path(f.Name)
+		if err != nil || !f.Rules.Has(schema.Deleted) || !slices.Contains([]string{"time", "*time"}, f.Kind) {
+			continue
+		}
+		return &erased.Deletion{
+			Field: f.Name,
+			Is: func(v any) bool {
+				at, isSet := p.Get(recordOf(v).body).(time.Time)
+				return isSet && (f.Kind == "*time" || !at.IsZero())
+			},
+			Set: func(v any, at time.Time) {
+				r := recordOf(v)
+				body := r.body.Clone()
+				p.Set(body, at)
+				r.body = body
+			},
+		}
+	}
+	return nil
 }
 
 // checkRecord compares the values of a record with the bounds that the header has.

@@ -41,6 +41,17 @@ func (s *Store) In(tx persistable.Tx) *Store {
 	return &Store{s.Store.In(tx), s.typ, s.schema, s.args, s.prefix}
 }
 
+// WithDeleted returns the store with the deleted records, if a field of the type has the option deleted: it reads
+// them, restores one by a write that sets the field to zero or null, and its Delete removes records for good.
+func (s *Store) WithDeleted() *Store {
+	next := *s
+	next.source().WithDeleted = true
+	return &next
+}
+
+// IsDeleted reports whether a record, which a store of [Store.WithDeleted] has returned, is deleted.
+func (s *Store) IsDeleted(r *Record) bool { return s.schema.Deletion != nil && s.schema.Deletion.Is(r) }
+
 // Schema returns what the header said when the store was opened.
 func (s *Store) Schema() *Schema { return newSchema(s.typ, s.schema) }
 
@@ -100,6 +111,7 @@ func (s *Store) Reopen(ctx context.Context, db *persistable.DB) (*Store, error) 
 	if err != nil {
 		return nil, err
 	}
+	again.source().WithDeleted = s.source().WithDeleted
 	if again.schema.Dynamic.Prefix = s.prefix; !bytes.Equal(again.prefix, s.prefix) {
 		return nil, fmt.Errorf("%w: the store of %s in the directory %q: another directory has been put there since it was opened", persistable.ErrNotFound, s.typ.name, strings.Join(s.Path(), "/"))
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 
@@ -37,6 +38,33 @@ type (
 // ids.
 func NewStore[T, ID any](db *persistable.DB, schema *Schema, args ...string) persistable.Store[T, ID] {
 	return persistable.Store[T, ID](erased.NewStore[ID](erased.Runtime.Open(db, schema, args), schema))
+}
+
+// DeletionTime returns how the records of a type are deleted by a field of theirs, which has that name in keys.
+func DeletionTime(field string, of func(record any) *time.Time) *erased.Deletion {
+	return &erased.Deletion{
+		Field: field,
+		Is:    func(record any) bool { return !of(record).IsZero() },
+		Set:   func(record any, at time.Time) { *of(record) = at },
+	}
+}
+
+// DeletionPointer is DeletionTime for a field that is a pointer.
+func DeletionPointer(field string, of func(record any) **time.Time) *erased.Deletion {
+	return &erased.Deletion{
+		Field: field,
+		Is:    func(record any) bool { return *of(record) != nil },
+		Set:   func(record any, at time.Time) { *of(record) = &at },
+	}
+}
+
+// WithDeleted returns the store with the deleted records.
+//
+//go:noinline
+func WithDeleted[T, ID any](s *persistable.Store[T, ID]) persistable.Store[T, ID] {
+	next := *s
+	Source(&next).WithDeleted = true
+	return next
 }
 
 // SetID gives a new record its id. record is a pointer to a copy of the literal

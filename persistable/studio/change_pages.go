@@ -120,7 +120,7 @@ func (o *stream) sendChanges(ctx context.Context, s *dynamic.Store, since persis
 		}
 		one := change{ID: c.ID.String(), Version: c.Version.String(), Deleted: c.Deleted}
 		if c.Record != nil {
-			r, err := newRow(c.Record, shownInTable)
+			r, err := newRow(s, c.Record, shownInTable)
 			if err != nil {
 				return since, n, err
 			}

@@ -31,6 +31,7 @@ type row struct {
 	ID      string `json:"id"`
 	Version string `json:"version,omitempty"`
 	Cells   []cell `json:"cells"`
+	Deleted bool   `json:"deleted,omitempty"`
 }
 
 // The lengths at which values are cut, in bytes.
@@ -51,6 +52,9 @@ func (p *recordPages) find(r *http.Request) (s *dynamic.Store, found foundPage, 
 	s, err = p.stores.open(r)
 	if err != nil {
 		return nil, found, err
+	}
+	if r.URL.Query().Get("deleted") == "1" {
+		s = s.WithDeleted()
 	}
 	limit, err := limitOf(r, 500)
 	if err != nil {
@@ -73,7 +77,7 @@ func (p *recordPages) list(r *http.Request) (any, error) {
 	}
 	rows := []row{}
 	for _, record := range found.Records {
-		one, err := newRow(record, shownInTable)
+		one, err := newRow(s, record, shownInTable)
 		if err != nil {
 			return nil, err
 		}
@@ -105,13 +109,13 @@ func newQuery(s *dynamic.Store, q url.Values) (query *persistable.Query[*dynamic
 	return query, err
 }
 
-func newRow(record *dynamic.Record, most int) (row, error) {
+func newRow(s *dynamic.Store, record *dynamic.Record, most int) (row, error) {
 	text, err := record.MarshalJSON()
 	if err != nil {
 		return row{}, err
 	}
 	cells, err := newCells(text, most)
-	one := row{ID: record.ID().String(), Cells: cells}
+	one := row{ID: record.ID().String(), Cells: cells, Deleted: s.IsDeleted(record)}
 	if v := record.Version(); !v.IsZero() {
 		one.Version = v.String()
 	}
@@ -190,11 +194,11 @@ func (p *recordPages) show(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, invalid("%w", err)
 	}
-	record, err := s.Get(r.Context(), id)
+	record, err := s.WithDeleted().Get(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
-	one, err := newRow(record, shownInRecord)
+	one, err := newRow(s, record, shownInRecord)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +266,7 @@ func (p *recordPages) create(r *http.Request) (any, error) {
 	return map[string]any{"id": record.ID().String()}, nil
 }
 
-// save saves a record unless it has changed since the page read it.
+// save saves a record unless it has changed since the page read it. It restores a deleted one that stays.
 func (p *recordPages) save(r *http.Request) (any, error) {
 	return p.change(r, func(s *dynamic.Store, was *dynamic.Record, text string) error {
 		next, err := s.ParseRecord([]byte(text))
@@ -272,13 +276,16 @@ func (p *recordPages) save(r *http.Request) (any, error) {
 		if next.ID() != was.ID() {
 			return invalid("the id of the record is %s: it cannot be changed to %s", was.ID(), next.ID())
 		}
-		return s.SaveIfUnchanged(r.Context(), was, next)
+		return s.WithDeleted().SaveIfUnchanged(r.Context(), was, next)
 	})
 }
 
-// delete deletes a record unless it has changed since the page read it.
+// delete deletes a record unless it has changed since the page read it: one that is deleted, and stays, for good.
 func (p *recordPages) delete(r *http.Request) (any, error) {
 	return p.change(r, func(s *dynamic.Store, was *dynamic.Record, _ string) error {
+		if s.IsDeleted(was) {
+			s = s.WithDeleted()
+		}
 		return s.DeleteIfUnchanged(r.Context(), was)
 	})
 }
@@ -301,7 +308,7 @@ func (p *recordPages) change(r *http.Request, do func(s *dynamic.Store, was *dyn
 	if err != nil {
 		return nil, invalid("%w", err)
 	}
-	was, err := s.Get(r.Context(), id)
+	was, err := s.WithDeleted().Get(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}

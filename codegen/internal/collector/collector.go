@@ -410,6 +410,7 @@ func (c *collector) readSearch(m *markers, site fieldSite, t tags.Tag) {
 
 // addSearch resolves a Search marker.
 func (c *collector) addSearch(r *model.Record, m markerIndex) {
+	c.checkShared(r, m.site, m.options.Shared)
 	var components []*model.Component
 	where, sound := c.resolveWhere(r, m.site, m.options.Where)
 	for _, f := range m.options.Fields {
@@ -430,6 +431,6 @@ func (c *collector) addSearch(r *model.Record, m markerIndex) {
 	if sound {
 		r.Indexes = append(r.Indexes, nameIndex(r, &model.Index{
 			Kind: model.Search, Where: where, Title: m.options.Name, At: m.site.inTag(m.options.Fields[0].Offset), Components: components,
-		}))
+		}, m.options.WithDeleted))
 	}
 }

@@ -11,14 +11,34 @@ import (
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
 )
 
-// nameIndex names an index, and returns it.
-func nameIndex(r *model.Record, d *model.Index) *model.Index {
+// nameIndex leaves deleted records out of an index, unless it is to have them, names it, and returns it.
+func nameIndex(r *model.Record, d *model.Index, withDeleted bool) *model.Index {
+	if d.Written = d.Where; !withDeleted {
+		d.Where = r.Present(d.Where)
+	}
 	d.NameIndex(r.Name)
 	return d
 }
 
+// checkShared reports what the options of a marker say of deleted records, and cannot be.
+func (c *collector) checkShared(r *model.Record, site fieldSite, o tags.Shared) {
+	deleted := r.Deleted()
+	if o.WithDeleted && deleted == nil {
+		c.Add(site.inTag(o.WithDeletedAt), r.GoName, withoutDeleted, r.GoName)
+	}
+	for _, one := range o.Where.Comparisons {
+		if !o.WithDeleted && deleted != nil && one.Field.Text == deleted.GoName {
+			c.Add(site.inTag(one.Field.Offset), r.GoName, "the index leaves deleted records out anyway; remove the comparison, or write withdeleted for an index that has them")
+		}
+	}
+}
+
+// withoutDeleted is the fault of the option withdeleted at an index of a type without such records.
+const withoutDeleted = "withdeleted: no field of %s has the option deleted; give it to one of type time.Time or *time.Time, or remove withdeleted"
+
 // resolveIndex resolves an Index or Unique marker, or returns nil after a fault.
 func (c *collector) resolveIndex(r *model.Record, m markerIndex) *model.Index {
+	c.checkShared(r, m.site, m.options.Shared)
 	components, ok := c.resolveComponents(r, m.site, m.options.Fields, "cover")
 	cover, covered := c.resolveCover(r, m, components)
 	covered = covered && optionChecker{c}.checkRows(r, m, components)
@@ -36,7 +56,7 @@ func (c *collector) resolveIndex(r *model.Record, m markerIndex) *model.Index {
 	return nameIndex(r, &model.Index{
 		Kind: model.Value, Unique: m.unique, Cover: m.options.Cover, CoverFields: cover, Scatter: scatter, Where: where, Title: m.options.Name,
 		At: m.site.inTag(m.options.Fields[0].Offset), Components: components,
-	})
+	}, m.options.WithDeleted)
 }
 
 // resolveComponents resolves the fields of an index or of a group.
@@ -137,11 +157,14 @@ func (c *collector) addFieldIndexes(r *model.Record) {
 		if message != "" {
 			c.Add(at, f.Subject, "%s", message)
 		}
+		if f.Options.WithDeleted && r.Deleted() == nil {
+			c.Add(f.OptionAt("withdeleted"), f.Subject, withoutDeleted, r.GoName)
+		}
 		if one != nil && message == "" {
 			r.Indexes = append(r.Indexes, nameIndex(r, &model.Index{
 				Kind: model.Value, Unique: f.Options.Unique, Cover: f.Options.Cover, Scatter: scatterOf(f),
 				At: at, Components: []*model.Component{one},
-			}))
+			}, f.Options.WithDeleted))
 		}
 	}
 }
@@ -234,6 +257,7 @@ func (c *collector) bindDirectory(r *model.Record, site fieldSite) {
 
 // addAggregate resolves the marker of an aggregate.
 func (c *collector) addAggregate(r *model.Record, m markerAggregate) {
+	c.checkShared(r, m.site, m.options.Shared)
 	group, grouped := c.resolveComponents(r, m.site, m.options.By)
 	where, sound := c.resolveWhere(r, m.site, m.options.Where)
 	sound = sound && optionChecker{c}.checkExtreme(r, m)
@@ -258,7 +282,7 @@ func (c *collector) addAggregate(r *model.Record, m markerAggregate) {
 	case model.MeasureLast:
 		d.Components = append(group, of)
 	}
-	nameIndex(r, d)
+	nameIndex(r, d, m.options.WithDeleted)
 	if kind == model.Value {
 		c.addExtreme(r, m, d)
 		return

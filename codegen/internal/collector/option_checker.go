@@ -134,7 +134,7 @@ func (c optionChecker) checkEnum(f *model.Field, v *types.Var) {
 	}
 }
 
-// checkStampsOnce reports a second field with the option created, or updated.
+// checkStampsOnce reports a second field with the option created, updated, or deleted.
 func (c optionChecker) checkStampsOnce(m *model.Message) {
 	first := map[string]*model.Field{}
 	for _, f := range m.Fields {
@@ -148,12 +148,14 @@ func (c optionChecker) checkStampsOnce(m *model.Message) {
 	}
 }
 
-// checkStamp reports the options created and updated at a field that is not a time.
+// checkStamp reports the options created, updated and deleted at a field that is not a time.
 func (c optionChecker) checkStamp(f *model.Field, v *types.Var) {
 	for _, option := range f.Stamps() {
 		switch {
 		case f.Kind == nil:
-		case f.Kind.Form != model.FormTime:
+		case option == schema.Deleted && !slices.Contains([]string{"time.Time", "*time.Time"}, types.TypeString(types.Unalias(v.Type()), nil)):
+			c.report(f.OptionAt(option), f.Subject, fmt.Sprintf("deleted: the library sets a field of type time.Time or *time.Time, not one of %s", c.typeText(v.Type())))
+		case option != schema.Deleted && f.Kind.Form != model.FormTime:
 			c.report(f.OptionAt(option), f.Subject, fmt.Sprintf("%s: the library sets a field of type time.Time, not one of %s", option, c.typeText(v.Type())))
 		case c.foreign > 0:
 			c.report(f.OptionAt(option), f.Subject, option+": the struct is of another package; write the field into one of this package")

@@ -103,12 +103,12 @@ func (c referenceResolver) lookBack(ref *model.Reference) (args []int, reason st
 	return args, reason
 }
 
-// indexOn returns the index that has the records with a value of a field: of those that begin
+// indexOn returns the index that has the records with a value of a field, but for deleted ones: of those that begin
 // with it, one that is not scattered if there is one, with as few fields as possible.
 func indexOn(r *model.Record, one *model.Component) *model.Index {
 	var all []*model.Index
 	for _, d := range r.Indexes {
-		if d.Kind == model.Value && d.Where == nil && d.Components[0].Name() == one.Name() && !d.Components[0].Descending {
+		if d.Kind == model.Value && d.Where.Text() == r.Present(nil).Text() && d.Components[0].Name() == one.Name() && !d.Components[0].Descending {
 			all = append(all, d)
 		}
 	}

@@ -127,7 +127,7 @@ func (s *subject) checkReferenceMethods(r *model.Record, taken func(method strin
 // renameRemedy says how a method gets another name. The option name= is part of the names
 // of a partial index's methods.
 func renameRemedy(d, other *model.Index) string {
-	if d.Where != nil || other.Where != nil {
+	if d.Written != nil || other.Written != nil {
 		return "give one that has a condition another name with name="
 	}
 	return "rename a field, keeping its name= for the stored data"
@@ -135,7 +135,7 @@ func renameRemedy(d, other *model.Index) string {
 
 // storeMethods are the methods of persistable.Store, and what generated stores have besides.
 func (s *subject) storeMethods() map[string]bool {
-	names := map[string]bool{"Store": true, "In": true, "With": true, "New": true, "TryNew": true}
+	names := map[string]bool{"Store": true, "In": true, "With": true, "WithDeleted": true, "New": true, "TryNew": true}
 	for _, imported := range s.pkg.Types.Imports() {
 		if imported.Path() != model.PersistablePath {
 			continue
@@ -238,7 +238,7 @@ func (s *subject) checkNested() {
 			if at, ok := f.Options.Positions["default"]; ok {
 				s.Add(at, f.Subject, "the option default is for fields of a persistable type; a nested struct that is absent is zero")
 			}
-			for _, option := range []string{schema.Created, schema.Updated} {
+			for _, option := range []string{schema.Created, schema.Updated, schema.Deleted} {
 				if at, ok := f.Options.Positions[option]; ok {
 					s.Add(at, f.Subject, "the option %s is for fields of a persistable type; the times of a record are not in a nested struct", option)
 				}
@@ -246,7 +246,7 @@ func (s *subject) checkNested() {
 			if at, ok := f.Options.Positions["ref"]; ok {
 				s.Add(at, f.Subject, "the option ref is for fields of a persistable type; move the field out of the nested struct")
 			}
-			for _, option := range []string{"index", "unique", "cover", "scatter", "id"} {
+			for _, option := range []string{"index", "unique", "cover", "scatter", "withdeleted", "id"} {
 				if at, ok := f.Options.Positions[option]; ok {
 					s.Add(at, f.Subject, "the option %s is for fields of a persistable type; for one of a nested struct write an Index marker with its path into the outer type", option)
 				}

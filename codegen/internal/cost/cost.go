@@ -51,6 +51,9 @@ func explainRecord(out *bytes.Buffer, p *model.Package, r *model.Record) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", c.method, c.Rounds, c.Reads, c.Ranges, c.writes, c.Conflicts)
 	}
 	_ = w.Flush() // a bytes.Buffer does not fail
+	if f := r.Deleted(); f != nil {
+		fmt.Fprintf(out, "Delete sets %s, and the record stays: the store leaves it out, and so do the indexes without withdeleted; WithDeleted has it\n", f.GoName)
+	}
 	explainReferences(out, r)
 }
 
@@ -138,7 +141,7 @@ func newRecordWrites(r *model.Record) recordWrites {
 		writes := d.Kind.Writes
 		c.create.add(d, writes.Create)
 		c.change.add(d, writes.Change)
-		c.remove.add(d, writes.Remove)
+		c.remove.add(d, deletionWrites(r, d))
 		if d.Unique {
 			c.unique.add(d, 1)
 		}
@@ -172,6 +175,22 @@ func newRecordWrites(r *model.Record) recordWrites {
 	slices.Sort(c.neighbours)
 	c.neighbours = slices.Compact(c.neighbours)
 	return c
+}
+
+// deletionWrites is how many keys of an index a deletion writes: one that only marks the record leaves the
+// entries of an index that has deleted records, unless they have the mark.
+func deletionWrites(r *model.Record, d *model.Index) int {
+	if !d.HasDeleted(r) {
+		return d.Kind.Writes.Remove
+	}
+	isMark := func(one *model.Component) bool { return len(one.Steps) == 1 && one.Steps[0] == r.Deleted() }
+	switch {
+	case d.Kind == model.Version || slices.ContainsFunc(d.Components, isMark):
+		return d.Kind.Writes.Change
+	case d.Cover:
+		return 1
+	}
+	return 0
 }
 
 // methods lists the methods that write. Where an index is read first, a write reads its
@@ -236,6 +255,9 @@ func newCount(fixed int) count { return count{fixed: fixed} }
 
 // add counts the writes of one record in an index, of which each entry has n.
 func (c *count) add(d *model.Index, n int) {
+	if n == 0 {
+		return
+	}
 	if d.Kind == model.Search {
 		c.addSlice("words of "+d.FieldNames(), n)
 		return

@@ -413,6 +413,20 @@ func (e *emitter) writeSchemaStamps(r *model.Record) {
 	}
 }
 
+// writeSchemaDeletion writes what gives the run-time the field with the option deleted.
+func (e *emitter) writeSchemaDeletion(r *model.Record) {
+	f := r.Deleted()
+	if f == nil {
+		return
+	}
+	function, pointer := "DeletionTime", "*"
+	if f.Kind.Form == model.FormPointer {
+		function, pointer = "DeletionPointer", "**"
+	}
+	e.printf("Deletion: %s.%s(%q, func(record any) %s%s.Time { return &%s }),", e.importPackage(model.PersistimplPath), function, f.Name,
+		pointer, e.importPackage("time"), f.Selector("record.(*"+e.recordType(r)+")"))
+}
+
 // timePointer converts the pointer to a field of a named type.
 func (e *emitter) timePointer(r *model.Record, option, pointer string) string {
 	f := r.Message.Stamped(option)

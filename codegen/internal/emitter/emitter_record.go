@@ -68,12 +68,22 @@ func (e *emitter) writeStore(r *model.Record) {
 	e.printf("// With returns the store with options for the transactions of its operations.")
 	e.printf("func (s *%s) With(o %s.TransactionOptions) *%s { return &%s{s.Store.In(%s.Options(o))} }\n",
 		r.StoreType(), e.importPackage(model.KVPath), r.StoreType(), r.StoreType(), e.importPackage(model.PersistimplPath))
+	if r.Deleted() != nil {
+		e.writeWithDeleted(r)
+	}
 	if hasStoreNew(r) {
 		e.writeStoreNew(r)
 	}
 	if r.Versioned {
 		e.writeFeed(r, id)
 	}
+}
+
+// writeWithDeleted writes the method that returns the store with deleted records.
+func (e *emitter) writeWithDeleted(r *model.Record) {
+	e.printf("// WithDeleted returns the store with the deleted records, those with a %s: it reads them, restores one by", r.Deleted().GoName)
+	e.printf("// a write that sets the field to its zero value, and its Delete removes records for good.")
+	e.printf("func (s *%s) WithDeleted() *%s { return &%s{%s.WithDeleted(&s.Store)} }\n", r.StoreType(), r.StoreType(), r.StoreType(), e.importPackage(model.PersistimplPath))
 }
 
 // writeFeed writes what only the store of a type with versions has.

@@ -32,6 +32,7 @@ func (e *emitter) writeSchema(r *model.Record) {
 	}
 	e.writeSchemaCodec(r)
 	e.writeSchemaStamps(r)
+	e.writeSchemaDeletion(r)
 	e.writeSchemaHooks(r)
 	if r.VersionField != "" {
 		e.printf("Version: func(record any) *[12]byte { return (*[12]byte)(&record.(*%s).%s) },", e.recordType(r), r.VersionField)

@@ -119,11 +119,14 @@ type Predicate struct {
 type Comparison struct {
 	Component *Component
 	Operator  string // = != < <= > >=
-	Constant  string // the stored value as the canonical text and as Go writes it; Null for null
+	Constant  string // the stored value as the canonical text and as Go writes it; Null for null, Zero for the zero time
 }
 
-// Null is the text of the constant null.
-const Null = "null"
+// The texts of constants that Go has no literals of.
+const (
+	Null = "null"
+	Zero = "zero" // a time that is not set
+)
 
 // NewPredicate returns the predicate of these comparisons, each once and sorted, so that
 // the text does not depend on how they were written. Null fulfils no comparison with a
@@ -207,6 +210,8 @@ func (c Comparison) condition() string {
 		return value
 	case "false":
 		return "!" + value
+	case Zero:
+		return value + ".IsZero()"
 	}
 	operator := c.Operator
 	if operator == "=" {

@@ -21,6 +21,7 @@ type Index struct {
 	Components  []*Component // of an aggregate the group, and the measure if that is last
 	Of          *Component   // what a Sum adds up
 	Where       *Predicate   // nil if all records are in the index
+	Written     *Predicate   // what the marker says of Where; nil: nothing
 	Title       string       // the option name=
 	Extremes    []Extreme    // the Min and Max markers that the index answers
 }
@@ -163,6 +164,11 @@ func (d *Index) Key() string {
 		return d.Name + "_unique"
 	}
 	return d.Name
+}
+
+// HasDeleted reports whether the index, which is one of the record, has deleted records, too.
+func (d *Index) HasDeleted(r *Record) bool {
+	return r.Deleted() != nil && d.Where.Text() != r.Present(d.Where).Text()
 }
 
 // SparseFields names the components that keep a record out of the index: by a null in

@@ -125,13 +125,16 @@ type Field struct {
 	Short   bool     // the promoted selector v.goName is unambiguous
 }
 
-// Stamps are those of the options created and updated that the field has.
+// Stamps are those of the options created, updated and deleted that the field has.
 func (f *Field) Stamps() (options []string) {
 	if f.Options.Created {
 		options = append(options, schema.Created)
 	}
 	if f.Options.Updated {
 		options = append(options, schema.Updated)
+	}
+	if f.Options.Deleted {
+		options = append(options, schema.Deleted)
 	}
 	return options
 }
@@ -240,7 +243,7 @@ func FreeName(name string, taken map[string]bool) string {
 	return free
 }
 
-// Stamped returns the field that has the option created, or updated; nil if there is none.
+// Stamped returns the field that has the option created, updated, or deleted; nil if there is none.
 func (m *Message) Stamped(option string) *Field {
 	for _, f := range m.Fields {
 		if slices.Contains(f.Stamps(), option) {

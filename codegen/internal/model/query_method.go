@@ -115,8 +115,8 @@ func recordCost(d *Index, kind methodKind) ReadCost {
 //
 // a unique one ByABC(a, b, c) for one record and ByABThenC(a, b) for the range
 // on C. One that covers chosen fields has each of these twice, the second for rows.
-// The methods of a partial index end in Where and its title, or the fields of its
-// predicate.
+// The methods of an index with a condition in its marker end in Where and its title, or the fields of
+// the condition.
 func QueryMethods(d *Index) (list []QueryMethod) {
 	if d.Kind.Methods != nil {
 		list = d.Kind.Methods(d)
@@ -204,7 +204,7 @@ func countMethods(d *Index) []QueryMethod {
 	if group != "" {
 		return []QueryMethod{one, {Name: "Counts" + group, Kind: MethodCounts, Cost: allTallies}}
 	}
-	if d.Where == nil {
+	if d.Written == nil {
 		one.Name = "CountAll"
 	}
 	return []QueryMethod{one}
@@ -261,13 +261,13 @@ func byGroup(group []*Component) string {
 	return "By" + goFields(group)
 }
 
-// whereSuffix is what the names of a partial index's methods end in.
+// whereSuffix is what the names of the methods of an index with a condition in its marker end in.
 func whereSuffix(d *Index) string {
 	switch {
-	case d.Where == nil:
+	case d.Written == nil:
 		return ""
 	case d.Title != "":
 		return "Where" + Exported(d.Title)
 	}
-	return "Where" + goFields(d.Where.Components())
+	return "Where" + goFields(d.Written.Components())
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
+	"github.com/kazahana-db/kazahana/internal/schema"
 )
 
 // Package is one user package: what is checked, locked and emitted together.
@@ -124,6 +125,25 @@ func (r *Record) QueryFields() (list []*Component) {
 	}
 	add(slices.SortedStableFunc(slices.Values(r.Values), func(a, b *Component) int { return cmp.Compare(len(a.Steps), len(b.Steps)) })...)
 	return list
+}
+
+// Deleted is the field that says when a record was deleted, nil if deletions remove records.
+func (r *Record) Deleted() *Field { return r.Message.Stamped(schema.Deleted) }
+
+// Present returns the predicate of the records that fulfil p and are not deleted.
+func (r *Record) Present(p *Predicate) *Predicate {
+	f := r.Deleted()
+	if f == nil || f.Kind == nil {
+		return p
+	}
+	one := Comparison{Component: &Component{Steps: []*Field{f}, Element: f.Kind}, Operator: "=", Constant: Zero}
+	if f.Kind.Form == FormPointer {
+		one.Component.Nullable, one.Component.Element, one.Constant = true, f.Kind.Elem, Null
+	}
+	if p == nil {
+		return NewPredicate([]Comparison{one})
+	}
+	return NewPredicate(append(slices.Clone(p.Comparisons), one))
 }
 
 // Directory is where a record's keys are.

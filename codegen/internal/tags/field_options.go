@@ -18,6 +18,8 @@ type FieldOptions struct {
 	Index, Unique, Cover, Text, ID, Ignore bool
 	Fold                                   bool // keys hold the text without regard to case
 	Enum, Created, Updated                 bool
+	Deleted                                bool // the field says when a record was deleted
+	WithDeleted                            bool // the index of the field has deleted records, too
 	Name, Was, Default                     string
 	Number                                 int32
 	Bounds                                 map[string]string // the values of min=, max=, maxlen= and match=
@@ -28,7 +30,7 @@ type FieldOptions struct {
 }
 
 // fieldOptionWords are the valid options, for suggestions.
-var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "fold", "name=", "number=", "was=", "default=", "min=", "max=", "maxlen=", "match=", "text", "ref=", "as=", "check", "restrict", "cascade", "enum", "created", "updated", "id", "-"}
+var fieldOptionWords = []string{"index", "unique", "cover", "scatter=", "fold", "name=", "number=", "was=", "default=", "min=", "max=", "maxlen=", "match=", "text", "ref=", "as=", "check", "restrict", "cascade", "enum", "created", "updated", "deleted", withDeleted, "id", "-"}
 
 // UniqueScatter is the fault of a unique index with the option scatter.
 const UniqueScatter = "scatter: a unique index is looked up by its values, without the ID that decides on the shard; remove scatter, or make it an index that is not unique"
@@ -53,7 +55,7 @@ func ParseFieldOptions(t Tag) (o FieldOptions, found []Fault) {
 func (o *FieldOptions) apply(w word) (message string, at int) {
 	flags := map[string]*bool{
 		"index": &o.Index, "unique": &o.Unique, "cover": &o.Cover,
-		"text": &o.Text, "enum": &o.Enum, "created": &o.Created, "updated": &o.Updated, "id": &o.ID, "-": &o.Ignore, "fold": &o.Fold,
+		"text": &o.Text, "enum": &o.Enum, "created": &o.Created, "updated": &o.Updated, "deleted": &o.Deleted, withDeleted: &o.WithDeleted, "id": &o.ID, "-": &o.Ignore, "fold": &o.Fold,
 		"check": &o.Ref.Check, "restrict": &o.Ref.Restrict, "cascade": &o.Ref.Cascade,
 	}
 	flag, isFlag := flags[w.key]
@@ -133,7 +135,7 @@ func unsupported(w word) string {
 // meantFlag asks for the option without a value that a capitalised word spells,
 // give or take one letter; for others it returns "".
 func meantFlag(text string) string {
-	for _, flag := range []string{"index", "unique", "cover", "text", "enum", "created", "updated", "id"} {
+	for _, flag := range []string{"index", "unique", "cover", "text", "enum", "created", "updated", "deleted", withDeleted, "id"} {
 		if strings.EqualFold(text, flag) || len(flag) > 4 && nearest.Distance(text, flag) <= 1 {
 			return fmt.Sprintf("did you mean %s? Or ", flag)
 		}
@@ -170,6 +172,12 @@ func (o *FieldOptions) contradictions() (found []Fault) {
 	}
 	if o.Created && o.Updated {
 		found = append(found, Fault{o.Offsets["updated"], "created is the time of the first write, updated that of the last; use two fields"})
+	}
+	if o.Deleted && (o.Created || o.Updated) {
+		found = append(found, Fault{o.Offsets["deleted"], "a deletion is no other write; use a field of its own for deleted"})
+	}
+	if o.WithDeleted && !o.Index && !o.Unique {
+		found = append(found, Fault{o.Offsets[withDeleted], "withdeleted belongs to index or unique: the index has deleted records, too"})
 	}
 	if o.Default != "" && o.ID {
 		found = append(found, Fault{o.Offsets["default"], "every record has an ID of its own; remove default"})

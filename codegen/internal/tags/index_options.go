@@ -10,17 +10,28 @@ import (
 
 // IndexOptions are the options that follow the fields of an Index or Unique marker.
 type IndexOptions struct {
+	Shared
 	Fields      []FieldName
 	Cover       bool
 	CoverFields []FieldName
-	Where       Where
-	Name        string
 
 	Scatter Scatter
 }
 
+// Shared are the options that all markers of indexes have.
+type Shared struct {
+	Where Where
+	Name  string
+
+	WithDeleted   bool // deleted records have entries, too
+	WithDeletedAt int  // the offset of that option
+}
+
 // indexOptionWords are the valid options, for suggestions.
-var indexOptionWords = []string{"name=", "cover", "cover=", "where=", "scatter="}
+var indexOptionWords = []string{"name=", "cover", "cover=", "where=", "scatter=", withDeleted}
+
+// withDeleted is the option of an index that has deleted records, too.
+const withDeleted = "withdeleted"
 
 // ParseIndexOptions reads an Index or Unique marker.
 func ParseIndexOptions(t Tag) (o IndexOptions, found []Fault) {
@@ -29,7 +40,7 @@ func ParseIndexOptions(t Tag) (o IndexOptions, found []Fault) {
 		switch {
 		case w.Text == "":
 			p.bad(w.Offset, "empty field name; remove the comma")
-		case p.parseShared(w, &o.Name, &o.Where):
+		case p.parseShared(w, &o.Shared):
 		case w.key == "scatter":
 			if p.once(w) {
 				var message string
@@ -91,22 +102,25 @@ func (p *optionParser) once(w word) bool {
 }
 
 // parseShared reads the options that all indexes have, and reports whether w is one.
-func (p *optionParser) parseShared(w word, name *string, where *Where) bool {
-	if w.key != "name" && w.key != "where" || w.key == "name" && !w.hasValue {
+func (p *optionParser) parseShared(w word, o *Shared) bool {
+	if w.key != "name" && w.key != "where" && w.Text != withDeleted || w.key == "name" && !w.hasValue {
 		return false
 	}
 	if !p.once(w) {
 		return true
 	}
-	if w.key == "name" {
-		*name = w.value
+	switch w.key {
+	case "name":
+		o.Name = w.value
 		if message := CheckName(w.value); message != "" {
 			p.bad(w.ValueOffset, "%s", message)
 		}
-		return true
+	case withDeleted:
+		o.WithDeleted, o.WithDeletedAt = true, w.Offset
+	default:
+		condition, faults := parseWhere(w)
+		o.Where, p.faults = condition, append(p.faults, faults...)
 	}
-	condition, faults := parseWhere(w)
-	*where, p.faults = condition, append(p.faults, faults...)
 	return true
 }
 
@@ -185,14 +199,13 @@ var Aggregates = []string{"Count", "Sum", "Min", "Max", "Rank"}
 
 // AggregateOptions are the options of such a marker.
 type AggregateOptions struct {
-	Of    FieldName // what is kept of the group, such as a sum of; "" for Count
-	By    []FieldName
-	Where Where
-	Name  string
+	Shared
+	Of FieldName // what is kept of the group, such as a sum of; "" for Count
+	By []FieldName
 }
 
 // aggregateOptionWords are the valid options, for suggestions.
-var aggregateOptionWords = []string{"by=", "where=", "name="}
+var aggregateOptionWords = []string{"by=", "where=", "name=", withDeleted}
 
 // ParseAggregateOptions reads a marker of that name. A tag without words is that of a
 // Count of all records.
@@ -202,7 +215,7 @@ func ParseAggregateOptions(t Tag, marker string) (o AggregateOptions, found []Fa
 		switch {
 		case w.Text == "":
 			p.bad(w.Offset, "empty option; remove the comma")
-		case p.parseShared(w, &o.Name, &o.Where):
+		case p.parseShared(w, &o.Shared):
 		case w.key == "by":
 			if p.once(w) {
 				list, faults := parseFieldList(w)

@@ -4,18 +4,18 @@ package tags
 
 import "fmt"
 
-// ParseSearchOptions reads a Search marker: fields, where= and name=.
+// ParseSearchOptions reads a Search marker: fields, where=, name= and withdeleted.
 func ParseSearchOptions(t Tag) (o IndexOptions, found []Fault) {
 	p := optionParser{}
 	for _, w := range t.Words() {
 		switch {
 		case w.Text == "":
 			p.bad(w.Offset, "empty field name; remove the comma")
-		case p.parseShared(w, &o.Name, &o.Where):
+		case p.parseShared(w, &o.Shared):
 		case w.key == "cover" || w.key == "scatter":
 			p.bad(w.Offset, "a Search has no option %s; its entries are one for each word", w.key)
 		case w.hasValue:
-			p.bad(w.Offset, "unknown option %s%s", w.key, Suggest(w.key, []string{"where=", "name="}))
+			p.bad(w.Offset, "unknown option %s%s", w.key, Suggest(w.key, []string{"where=", "name=", withDeleted}))
 		default:
 			p.addField(w, &o)
 		}

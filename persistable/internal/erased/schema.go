@@ -5,6 +5,8 @@ package erased
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,6 +61,8 @@ type Schema struct {
 	// Stamp calls set with the fields that hold the times of the record's creation and of its last
 	// write; nil for a field that there is not. Stamp is nil where there is neither.
 	Stamp func(record any, set func(created, updated *time.Time))
+	// Deletion is nil where deletions remove records.
+	Deletion *Deletion
 	// Hooks call methods of the record before it is written.
 	Hooks Hooks
 
@@ -89,6 +93,23 @@ type Schema struct {
 	once    sync.Once
 	lock    *schema.Schema
 	invalid error
+}
+
+// Deletion is the field of a type that says when a record was deleted. Its functions take a record as a
+// pointer to the struct.
+type Deletion struct {
+	Field string                         // its name in keys
+	Is    func(record any) bool          // whether the record is deleted
+	Set   func(record any, at time.Time) // deletes it
+}
+
+// Present returns the comparisons in the conditions of indexes that hold of the records which are not
+// deleted. Two programs differ in them if a change has made the field a pointer.
+func (d *Deletion) Present() []string { return []string{d.Field + "=null", d.Field + "=zero"} }
+
+// IsLeftOut reports whether deleted records have no entries in an index.
+func (d *Deletion) IsLeftOut(of *index.Definition) bool {
+	return slices.ContainsFunc(strings.Split(of.Where, " and "), func(c string) bool { return slices.Contains(d.Present(), c) })
 }
 
 // PathElement is one element of a type's directory: a name or a {Field}.
@@ -241,7 +262,8 @@ type Source struct {
 	Tx    any   // a *transaction; nil: each operation is a transaction of its own
 	Err   error // why the store cannot be used
 
-	AllowScan bool // Find may read all records
+	AllowScan   bool // Find may read all records
+	WithDeleted bool // deleted records are there
 }
 
 // Store is a store with ids of type ID.

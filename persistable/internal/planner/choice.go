@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
@@ -75,8 +76,8 @@ func (c *choice) narrow(d *index.Definition, l *erased.Clause) {
 
 // said returns the clauses that the range says. What else the predicate of a partial index
 // says is not known: the records of its range fulfil all clauses, or may be others.
-func (c *choice) said(d *index.Definition, clauses erased.Conjunction) (said erased.Conjunction) {
-	if d.Where != "" {
+func (c *choice) said(d *index.Definition, clauses erased.Conjunction, hidden *erased.Deletion) (said erased.Conjunction) {
+	if !isImplied(d.Where, nil, hidden) {
 		return clauses
 	}
 	for _, at := range c.used {
@@ -163,11 +164,13 @@ func isSlice(d *index.Definition, i int) bool {
 
 // isImplied reports whether every record that fulfils clauses fulfils the predicate of
 // a partial index, so that the index has it. It recognizes the comparisons of a field
-// with integers, strings, true, false and null; of all others it reports false.
-func isImplied(predicate string, clauses erased.Conjunction) bool {
+// with integers, strings, true, false, null and the zero time; of all others it reports false.
+// Records that are hidden count as none.
+func isImplied(predicate string, clauses erased.Conjunction, hidden *erased.Deletion) bool {
 	for predicate != "" {
 		p, rest, ok := cutComparison(predicate)
-		if !ok || !slices.ContainsFunc(clauses, p.isImpliedBy) {
+		isPresence := hidden != nil && slices.Contains(hidden.Present(), p.field+p.operator+p.constant)
+		if !ok || !isPresence && !slices.ContainsFunc(clauses, p.isImpliedBy) {
 			return false
 		}
 		predicate = rest
@@ -298,6 +301,9 @@ func (c *comparison) element(value []byte) (element []byte, ok bool) {
 	switch {
 	case c.constant == "null":
 		return tuple.AppendNil(nil), c.operator == "=" || c.operator == "!="
+	case c.constant == "zero":
+		_, _, err := index.ReadTime(value)
+		return index.AppendTime(nil, time.Time{}), err == nil
 	case c.constant == "true" || c.constant == "false":
 		_, _, err := tuple.ReadBool(value)
 		return tuple.AppendBool(nil, c.constant == "true"), err == nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/kazahana-db/kazahana/internal/index"
 	"github.com/kazahana-db/kazahana/persistable/internal/erased"
@@ -103,14 +104,14 @@ func checkImplied(t *testing.T, d domain, predicate string, clause erased.Clause
 		implied = implied && (!admits(clause, v) || holds(v))
 		said = said && (!holds(v) || admits(clause, v))
 	}
-	is := isImplied(predicate, erased.Conjunction{clause})
+	is := isImplied(predicate, erased.Conjunction{clause}, nil)
 	if is && !implied {
 		t.Errorf("%s: it is not implied", text)
 	}
 	if isSaid(predicate, &clause) && !said {
 		t.Errorf("%s: it does not say that", text)
 	}
-	if isImplied(predicate, erased.Conjunction{{Field: "G", Comparison: clause.Comparison, Value: clause.Value}}) {
+	if isImplied(predicate, erased.Conjunction{{Field: "G", Comparison: clause.Comparison, Value: clause.Value}}, nil) {
 		t.Errorf("%s: a clause on another field implies it", text)
 	}
 }
@@ -149,9 +150,9 @@ func TestImpliedIsRecognized(t *testing.T) {
 		{"F=18446744073709551615", erased.Clause{Comparison: erased.Equal, Value: tuple.AppendUint(nil, 1<<64-1)}, true},
 	} {
 		c.clause.Field = "F"
-		if !isImplied(c.predicate, erased.Conjunction{c.clause}) || isSaid(c.predicate, &c.clause) != c.said {
+		if !isImplied(c.predicate, erased.Conjunction{c.clause}, nil) || isSaid(c.predicate, &c.clause) != c.said {
 			t.Errorf("%s by comparison %d with %q: implied %t, said %t", c.predicate, c.clause.Comparison, c.clause.Value,
-				isImplied(c.predicate, erased.Conjunction{c.clause}), isSaid(c.predicate, &c.clause))
+				isImplied(c.predicate, erased.Conjunction{c.clause}, nil), isSaid(c.predicate, &c.clause))
 		}
 	}
 }
@@ -187,17 +188,39 @@ func TestImpliedConjunction(t *testing.T) {
 		{Field: "D", Comparison: erased.Equal, Value: tuple.AppendInt(nil, 1)},
 		{Field: "B", Comparison: erased.After, Value: tuple.AppendInt(nil, 0)},
 	}
-	if !isImplied(predicate, clauses) || !isImplied("", clauses) {
+	if !isImplied(predicate, clauses, nil) || !isImplied("", clauses, nil) {
 		t.Error("the clauses imply the predicate")
 	}
 	for i, c := range clauses {
-		if left := slices.Delete(slices.Clone(clauses), i, i+1); isImplied(predicate, left) != (c.Field == "D") {
+		if left := slices.Delete(slices.Clone(clauses), i, i+1); isImplied(predicate, left, nil) != (c.Field == "D") {
 			t.Errorf("without the clause on %s: %t", c.Field, c.Field != "D")
 		}
 	}
 	for _, damaged := range []string{"A", "A=", "=3", "A~3", `C=1 or A="b and N=1"`} {
-		if isImplied(damaged, clauses) {
+		if isImplied(damaged, clauses, nil) {
 			t.Errorf("%q is implied", damaged)
 		}
+	}
+}
+
+// TestImpliedByDeletion: a query that leaves deleted records out needs no condition for an index that does, with
+// others only if it implies them.
+func TestImpliedByDeletion(t *testing.T) {
+	hidden := &erased.Deletion{Field: "DeletedAt"}
+	clauses := erased.Conjunction{{Field: "A", Comparison: erased.Equal, Value: tuple.AppendInt(nil, 1)}}
+	for predicate, want := range map[string]bool{
+		"DeletedAt=null": true, "DeletedAt=zero": true, "A=1 and DeletedAt=zero": true, "": true,
+		"DeletedAt!=null": false, "A=2 and DeletedAt=zero": false, "Deleted=null": false,
+	} {
+		if got := isImplied(predicate, clauses, hidden); got != want {
+			t.Errorf("%q: %v", predicate, got)
+		}
+		if want && predicate != "" && isImplied(predicate, clauses, nil) {
+			t.Errorf("%q is implied for a query of all records", predicate)
+		}
+	}
+	zero := erased.Clause{Field: "DeletedAt", Comparison: erased.Equal, Value: index.AppendTime(nil, time.Time{})}
+	if !isImplied("DeletedAt=zero", erased.Conjunction{zero}, nil) || !isSaid("DeletedAt=zero", &zero) {
+		t.Error("the zero time does not imply itself")
 	}
 }

@@ -16,13 +16,13 @@ type Group struct {
 }
 
 // CountGroups returns a group for each alternative of a search that has just the records which
-// fulfil it. It returns nil if some alternative has none, or a record may be in several.
-func CountGroups(indexes []index.Definition, s *erased.Search) (all []Group) {
+// fulfil it and are not hidden. It returns nil if some alternative has none, or a record may be in several.
+func CountGroups(indexes []index.Definition, s *erased.Search, hidden *erased.Deletion) (all []Group) {
 	if len(s.Question) > 1 && !s.Disjoint {
 		return nil
 	}
 	for _, clauses := range s.Question {
-		g, ok := countGroup(indexes, clauses, "")
+		g, ok := countGroup(indexes, clauses, "", hidden)
 		if !ok {
 			return nil
 		}
@@ -32,7 +32,7 @@ func CountGroups(indexes []index.Definition, s *erased.Search) (all []Group) {
 }
 
 // CountGroupsOf is CountGroups for a plan of one range.
-func CountGroupsOf(indexes []index.Definition, p *erased.Plan) []Group {
+func CountGroupsOf(indexes []index.Definition, p *erased.Plan, hidden *erased.Deletion) []Group {
 	d := &index.Definition{} // in the order of ids there are all records
 	if p.Index != erased.ByID {
 		d = &indexes[p.Index]
@@ -41,7 +41,7 @@ func CountGroupsOf(indexes []index.Definition, p *erased.Plan) []Group {
 	if !ok || d.Kind != index.Value || !hasAllRecords(d, len(clauses), clauses) {
 		return nil
 	}
-	if g, ok := countGroup(indexes, clauses, d.Where); ok {
+	if g, ok := countGroup(indexes, clauses, d.Where, hidden); ok {
 		return []Group{g}
 	}
 	return nil
@@ -67,11 +67,15 @@ func clausesOf(d *index.Definition, b index.Bounds) (clauses erased.Conjunction,
 	return clauses, true
 }
 
-// countGroup returns the group that has just the records which fulfil clauses and a predicate.
-func countGroup(indexes []index.Definition, clauses erased.Conjunction, where string) (g Group, ok bool) {
+// countGroup returns the group that has just the records which fulfil clauses and a predicate, and are
+// not hidden.
+func countGroup(indexes []index.Definition, clauses erased.Conjunction, where string, hidden *erased.Deletion) (g Group, ok bool) {
 	for i := range indexes {
 		d := &indexes[i]
-		if d.Kind != index.Count || d.Where != where && (where != "" || !isImplied(d.Where, clauses)) {
+		if d.Kind != index.Count || d.Where != where && (where != "" || !isImplied(d.Where, clauses, hidden)) {
+			continue
+		}
+		if hidden != nil && !hidden.IsLeftOut(d) {
 			continue
 		}
 		if values, ok := groupOf(d, clauses); ok {

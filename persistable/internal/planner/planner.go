@@ -24,6 +24,8 @@ type Request struct {
 	ID           string // the field of the id, which ends the entries of an index that is not unique
 	CanFilter    bool   // the values of a record's fields can be looked at
 	AllowScan    bool   // all records may be read
+
+	Hidden *erased.Deletion // of records that are not wanted, whatever the conditions; nil: there are none
 }
 
 // Search returns the ways to serve the alternatives, of which there is at least one. If some
@@ -189,7 +191,7 @@ func compareFalse(a, b bool) int {
 // lack records that fulfil them.
 func (r *Request) choose(i int, clauses erased.Conjunction) (c choice, ok bool) {
 	d := &r.Indexes[i]
-	if d.Kind != index.Value || !isImplied(d.Where, clauses) {
+	if d.Kind != index.Value || !isImplied(d.Where, clauses, r.Hidden) {
 		return c, false
 	}
 	c.plan.Index = i
@@ -205,7 +207,7 @@ func (r *Request) choose(i int, clauses erased.Conjunction) (c choice, ok bool) 
 	if fields > c.equal && c.equal < len(d.Fields) && isSlice(d, c.equal) {
 		c.plan.Once = d.Fields[c.equal]
 	}
-	c.plan.Says = c.said(d, clauses)
+	c.plan.Says = c.said(d, clauses, r.Hidden)
 	c.rest = len(clauses) - len(c.used)
 	if c.rest > 0 || c.plan.Once != "" {
 		c.plan.Filter = []erased.Conjunction{clauses}
@@ -218,7 +220,7 @@ func (r *Request) choose(i int, clauses erased.Conjunction) (c choice, ok bool) 
 func (r *Request) chooseRecords(clauses erased.Conjunction) (c choice, ok bool) {
 	c.plan.Index = erased.ByID
 	c.useID(clauses, r.ID)
-	c.plan.Says = c.said(&index.Definition{}, clauses)
+	c.plan.Says = c.said(&index.Definition{}, clauses, nil)
 	if c.rest = len(clauses) - len(c.used); c.rest > 0 {
 		c.plan.Filter = []erased.Conjunction{clauses}
 	}

@@ -31,10 +31,20 @@ A record is a JSON object with a member for each field. Ids of kazahana, times, 
 are texts, other bytes are base64, null is an absent value.`
 
 // row is a record as the result of a verb.
-type row struct{ *dynamic.Record }
+type row struct {
+	*dynamic.Record
+	deleted bool // as --with-deleted shows it
+}
 
 // Lines implements [shell.Result].
 func (s row) Lines() []string {
+	if s.deleted {
+		return append([]string{"deleted:"}, s.lines()...)
+	}
+	return s.lines()
+}
+
+func (s row) lines() []string {
 	text, err := s.MarshalJSON()
 	if err != nil {
 		return []string{err.Error()}
@@ -52,7 +62,8 @@ func getRecordCommand(c *shell.Console) *cobra.Command {
 		Use: "get PATH ID...", Short: "Show records by their ids", Args: shell.Arguments(cobra.MinimumNArgs(2)),
 		Long: `Show the records of a directory with the given ids. With --entries show instead all keys that each
 has: its own, and its entries in the indexes, as tuples within the directory. A key that is missing
-is marked so. A record that does not exist gives the exit code 4.
+is marked so. A record that does not exist gives the exit code 4; one that is deleted and stays, because
+a field has the option deleted, is shown as such.
 ` + aboutJSON + database.AboutPaths + "\n" + database.About,
 		Example:           "  kazahana record get tenants/tenant-1/orders 72623859790382856 --db data\n  kazahana record get events 019ca8a0-3ee7-0000-0000-000000000067 --entries --db data",
 		ValidArgsFunction: database.CompletePath,
@@ -79,11 +90,12 @@ func showRecord(ctx context.Context, c *shell.Console, s *dynamic.Store, text st
 		return shell.Invalid(err)
 	}
 	if !entries {
-		r, err := s.Get(ctx, id)
+		all := s.WithDeleted()
+		r, err := all.Get(ctx, id)
 		if err != nil {
 			return err
 		}
-		return c.Write(row{r})
+		return c.Write(row{r, all.IsDeleted(r)})
 	}
 	all, err := s.Entries(ctx, id)
 	if err != nil {
@@ -191,6 +203,8 @@ type pageFlags struct {
 	limit   int
 	token   string
 	reverse bool
+
+	withDeleted bool
 }
 
 func (f *pageFlags) add(cmd *cobra.Command) {
@@ -198,6 +212,7 @@ func (f *pageFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.limit, "limit", 100, "`number` of records to show at most; 0: all")
 	shell.AddToken(cmd, &f.token)
 	cmd.Flags().BoolVar(&f.reverse, "reverse", false, "in the other direction")
+	cmd.Flags().BoolVar(&f.withDeleted, "with-deleted", false, "show deleted records, too, of a type with a field for the time of the deletion")
 }
 
 // run shows the records of a query of the store at a path.
@@ -206,6 +221,9 @@ func (f *pageFlags) run(cmd *cobra.Command, c *shell.Console, path string, newQu
 		return shell.Misuse(cmd, errors.New("--limit: it must not be negative, nor 0 together with --token"))
 	}
 	return database.ReadStore(cmd, path, func(ctx context.Context, s *dynamic.Store) error {
+		if f.withDeleted {
+			s = s.WithDeleted()
+		}
 		q, err := newQuery(s)
 		if err != nil {
 			return err
@@ -214,18 +232,18 @@ func (f *pageFlags) run(cmd *cobra.Command, c *shell.Console, path string, newQu
 			q = q.Reverse()
 		}
 		if f.limit == 0 {
-			return explainLimit(writeAll(ctx, c, q))
+			return explainLimit(writeAll(ctx, c, s, q))
 		}
-		return explainLimit(f.writePage(ctx, c, q.Limit(f.limit)))
+		return explainLimit(f.writePage(ctx, c, s, q.Limit(f.limit)))
 	})
 }
 
-func writeAll(ctx context.Context, c *shell.Console, q *recordQuery) error {
+func writeAll(ctx context.Context, c *shell.Console, s *dynamic.Store, q *recordQuery) error {
 	for r, err := range q.All(ctx) {
 		if err != nil {
 			return err
 		}
-		if err := c.Write(row{r}); err != nil {
+		if err := c.Write(row{r, s.IsDeleted(r)}); err != nil {
 			return err
 		}
 	}
@@ -233,13 +251,13 @@ func writeAll(ctx context.Context, c *shell.Console, q *recordQuery) error {
 }
 
 // writePage shows a page, and the token of the next one.
-func (f *pageFlags) writePage(ctx context.Context, c *shell.Console, q *recordQuery) error {
+func (f *pageFlags) writePage(ctx context.Context, c *shell.Console, s *dynamic.Store, q *recordQuery) error {
 	page, err := q.Page(ctx, f.token)
 	if err != nil {
 		return err
 	}
 	for _, r := range page.Records {
-		if err := c.Write(row{r}); err != nil {
+		if err := c.Write(row{r, s.IsDeleted(r)}); err != nil {
 			return err
 		}
 	}

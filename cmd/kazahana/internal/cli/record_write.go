@@ -33,7 +33,8 @@ place of the stored one with its id; --create refuses records that exist, --exis
 not. A missing member is zero, null or the default of its field. A record without an id is a new one, and
 gets an id if the library makes the ids of the type. All indexes are maintained; the hooks of the type do
 not run. A transaction writes up to a thousand records and about 1 MB. If a record cannot be written, those
-before it may be written already; the error says how many.
+before it may be written already; the error says how many. A deleted record that stays, because a field
+has the option deleted, exists: to restore it, write it without a value of that field.
 ` + aboutJSON + database.AboutPaths + "\n" + database.About,
 		Example: "  kazahana record put tenants/tenant-1/orders orders.json --create --db data\n" +
 			"  kazahana record get settings theme --json --db data > theme.json\n" +
@@ -48,7 +49,7 @@ before it may be written already; the error says how many.
 				return err
 			}
 			defer in.Close()
-			return database.WriteStore(cmd, args[0], func(ctx context.Context, s *dynamic.Store) error { return f.put(ctx, c, s, in) })
+			return database.WriteStore(cmd, args[0], func(ctx context.Context, s *dynamic.Store) error { return f.put(ctx, c, s.WithDeleted(), in) })
 		},
 	}
 	database.AddTypeFlag(cmd)
@@ -224,13 +225,16 @@ func readRecords(s *dynamic.Store, in io.Reader) iter.Seq2[*dynamic.Record, erro
 
 func removeRecordsCommand(c *shell.Console) *cobra.Command {
 	var w whereFlags
+	var forGood bool
 	cmd := &cobra.Command{
 		Use: "rm PATH (ID... | --where CONDITION)", Short: "Remove records", Args: shell.Arguments(cobra.MinimumNArgs(1)),
 		Long: `Remove the records with the given ids, or those that fulfil a condition, with their entries in all
 indexes. The command shows how many there are and the first of them, and asks, or needs --yes. It removes
 the records that it has counted, by their ids, in transactions of up to a thousand: others that fulfil the
 condition by then stay, and those that have changed since are removed. It refuses another directory
-that was put at the path by then. If it stops on the way, the error says how many are gone.
+that was put at the path by then. If it stops on the way, the error says how many are gone. Of a type with
+a field for the time of the deletion, records stay, and have that time; --for-good removes them, and those that
+are deleted already.
 ` + aboutWhere + database.AboutPaths + "\n" + database.About,
 		Example:           "  kazahana record rm tenants/tenant-1/orders 72623859790382856 --db data\n  kazahana record rm events --where 'Tenant = \"tenant-9\"' --yes --db data",
 		ValidArgsFunction: database.CompletePath,
@@ -241,7 +245,7 @@ that was put at the path by then. If it stops on the way, the error says how man
 			if err := w.check(cmd); err != nil {
 				return err
 			}
-			return removeFound(cmd, c, args[0], func(ctx context.Context, s *dynamic.Store) ([]dynamic.ID, error) {
+			return removeFound(cmd, c, args[0], forGood, func(ctx context.Context, s *dynamic.Store) ([]dynamic.ID, error) {
 				if w.where != "" {
 					return w.find(ctx, c, s)
 				}
@@ -252,6 +256,7 @@ that was put at the path by then. If it stops on the way, the error says how man
 	database.AddTypeFlag(cmd)
 	shell.AddYes(cmd)
 	w.add(cmd)
+	cmd.Flags().BoolVar(&forGood, "for-good", false, "remove records that would stay as deleted ones, and those that do")
 	return cmd
 }
 
@@ -259,17 +264,20 @@ that was put at the path by then. If it stops on the way, the error says how man
 const mostNamed = 10
 
 // removeFound shows the records at a path that find finds, asks, and removes them.
-func removeFound(cmd *cobra.Command, c *shell.Console, path string, find func(context.Context, *dynamic.Store) ([]dynamic.ID, error)) error {
+func removeFound(cmd *cobra.Command, c *shell.Console, path string, forGood bool, find func(context.Context, *dynamic.Store) ([]dynamic.ID, error)) error {
 	var (
 		shown *dynamic.Store
 		ids   []dynamic.ID
 	)
 	err := database.ReadStore(cmd, path, func(ctx context.Context, s *dynamic.Store) (err error) {
+		if forGood {
+			s = s.WithDeleted()
+		}
 		shown = s
 		if ids, err = find(ctx, s); err != nil || len(ids) == 0 {
 			return err
 		}
-		return confirmRecordRemoval(cmd, c, s, ids)
+		return confirmRecordRemoval(cmd, c, s, ids, forGood)
 	})
 	if err != nil {
 		return err
@@ -318,7 +326,7 @@ func findIDs(ctx context.Context, s *dynamic.Store, texts []string) (ids []dynam
 }
 
 // confirmRecordRemoval shows what will be removed, and asks.
-func confirmRecordRemoval(cmd *cobra.Command, c *shell.Console, s *dynamic.Store, ids []dynamic.ID) error {
+func confirmRecordRemoval(cmd *cobra.Command, c *shell.Console, s *dynamic.Store, ids []dynamic.ID, forGood bool) error {
 	n := len(ids)
 	lines := []string{fmt.Sprintf("%s of %s in %s, with all entries in indexes (%d):", countRecords(n), s.Schema().Type, database.QuotePath(s.Path()), len(s.Schema().Indexes))}
 	for _, id := range ids[:min(n, mostNamed)] {
@@ -326,6 +334,9 @@ func confirmRecordRemoval(cmd *cobra.Command, c *shell.Console, s *dynamic.Store
 	}
 	if more := n - len(lines) + 1; more > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", more))
+	}
+	if keeps := func(f dynamic.Field) bool { return slices.Contains(f.Rules, "deleted") }; !forGood && slices.ContainsFunc(s.Schema().Fields, keeps) {
+		lines = append(lines, "They stay, with the time of the deletion; --for-good removes them.")
 	}
 	return c.Confirm(cmd, lines, "Remove "+countRecords(n)+"?")
 }

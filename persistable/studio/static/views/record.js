@@ -12,7 +12,8 @@ export async function show({p, type, query, signal, info, go, again}) {
   const {row, schema} = found;
   const writable = info.write && !schema.refusal;
   const editor = el('div');
-  const place = {p, type: schema.Type, id, etag: found.etag};
+  const keeps = schema.Fields.find(f => f.Rules.includes('deleted'));
+  const place = {p, type: schema.Type, id, etag: found.etag, stays: keeps && !row.deleted};
   const kinds = Object.fromEntries(schema.Fields.map(f => [f.Name, [f.Kind, ...f.Rules].join(' ')]));
   return {
     title: `${schema.Type} ${row.id}`,
@@ -20,8 +21,9 @@ export async function show({p, type, query, signal, info, go, again}) {
       crumbs(p),
       heading([foreign(schema.Type), ' ', el('span', {class: 'mono'}, foreign(row.id))], writable ? [
         button('Edit', () => edit(editor, place, again), '', {id: 'edit'}),
-        button('Delete…', () => remove(place, found, go), 'danger', {id: 'delete'})] : null),
+        button(row.deleted ? 'Delete for good…' : 'Delete…', () => remove(place, found, go), 'danger', {id: 'delete'})] : null),
       tabs('', p, schema.Type),
+      row.deleted ? notice('warn', 'This record is deleted. To restore it, edit it: leave out ', el('code', null, flat(keeps.Name)), '.') : null,
       facts(['Size as JSON', bytes(found.bytes)], ['Entries', count(found.entries.length)], row.version ? ['Version', el('code', null, row.version)] : null),
       editor,
       el('section', null, el('h2', null, 'Fields'), table('Fields', [{name: 'Field'}, {name: 'Value', wide: true, plain: true}], row.cells.map(c => [[foreign(c.name), el('div', {class: 'kind'}, flat(kinds[c.name] ?? ''))], whole(c, place, kinds[c.name] ?? '')]))),
@@ -131,7 +133,7 @@ async function remove(place, found, go) {
   const indexes = [...new Set(found.entries.map(e => e.index).filter(Boolean))];
   const yes = await ask({
     title: ['Delete this ', foreign(place.type), '?'], action: 'Delete the record', danger: true,
-    body: [el('p', null, 'This removes the record ', el('code', null, flat(place.id)), ` (${bytes(found.bytes)} as JSON) with `, `${count(found.entries.length)} keys`, indexes.length ? `, its entries in ${indexes.map(flat).join(', ')} among them.` : '.'), el('p', null, 'It cannot be undone.')],
+    body: place.stays ? [el('p', null, 'The record ', el('code', null, flat(place.id)), ' stays, with the time of its deletion. Programs and lists leave it out, and it can be restored.')] : [el('p', null, 'This removes the record ', el('code', null, flat(place.id)), ` (${bytes(found.bytes)} as JSON) with `, `${count(found.entries.length)} keys`, indexes.length ? `, its entries in ${indexes.map(flat).join(', ')} among them.` : '.'), el('p', null, 'It cannot be undone.')],
   });
   if (!yes) return;
   try {

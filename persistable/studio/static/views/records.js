@@ -4,10 +4,10 @@ import {get, post, search} from '../api.js';
 import {el} from '../dom.js';
 import {openEditor} from '../editor.js';
 import {flat, plural} from '../format.js';
-import {button, empty, fault, foreign, link, notice, storeTop, table, to, toast, value} from '../parts.js';
+import {badge, button, empty, fault, foreign, link, notice, storeTop, table, to, toast, value} from '../parts.js';
 
 export async function show({p, type, query, signal, info, go}) {
-  const chosen = {where: query.get('where') ?? '', index: query.get('index') ?? '', value: query.getAll('value'), reverse: query.get('reverse') === '1', column: query.getAll('column'), token: query.get('token') ?? ''};
+  const chosen = {where: query.get('where') ?? '', index: query.get('index') ?? '', value: query.getAll('value'), reverse: query.get('reverse') === '1', deleted: query.get('deleted') === '1', column: query.getAll('column'), token: query.get('token') ?? ''};
   const limit = query.get('limit') ?? '50';
   let found = null, failed = null, schema;
   try {
@@ -55,9 +55,11 @@ function toolbar({p, type, schema, chosen, limit, go}) {
   values.value = chosen.value.join(', ');
   const reverse = el('input', {type: 'checkbox', id: 'reverse', onchange: () => submit()});
   reverse.checked = chosen.reverse;
+  const deleted = schema.Fields.some(f => f.Rules.includes('deleted')) ? el('input', {type: 'checkbox', id: 'deleted', onchange: () => submit()}) : null;
+  if (deleted) deleted.checked = chosen.deleted;
   const submit = () => {
     const byIndex = !where.value.trim() && index.value;
-    go(to('records', {p, type, where: where.value.trim(), index: byIndex ? index.value : '', value: byIndex ? values.value.split(',').map(v => v.trim()).filter(Boolean) : [], reverse: reverse.checked, column: chosen.column, limit: limit === '50' ? '' : limit}), {focus: false});
+    go(to('records', {p, type, where: where.value.trim(), index: byIndex ? index.value : '', value: byIndex ? values.value.split(',').map(v => v.trim()).filter(Boolean) : [], reverse: reverse.checked, deleted: deleted?.checked ?? false, column: chosen.column, limit: limit === '50' ? '' : limit}), {focus: false});
   };
   return el('form', {class: 'toolbar', role: 'search', onsubmit: e => { e.preventDefault(); submit(); }},
     el('label', {class: 'field grow', for: 'where'}, 'Where', where),
@@ -65,6 +67,7 @@ function toolbar({p, type, schema, chosen, limit, go}) {
     columns(schema, chosen, submit),
     index.value && !chosen.where ? el('label', {class: 'field', for: 'values'}, 'Behind the values', values) : null,
     el('label', {class: 'check', for: 'reverse'}, reverse, 'backward'),
+    deleted ? el('label', {class: 'check', for: 'deleted'}, deleted, 'deleted, too') : null,
     el('button', {type: 'submit', class: 'primary'}, 'Show'),
     el('p', {class: 'hint', id: 'where-help'}, 'Fields with =, !=, <, <=, >, >=, in (…); and, or, parentheses. Times as 2026-01-31T09:00:00Z, texts in quotes.'));
 }
@@ -134,7 +137,7 @@ function list(p, schema, rows, shown) {
   const numbers = new Set(names.filter(n => rows.some(r => r.cells.find(c => c.name === n)?.kind === 'number')));
   const columns = [{name: flat(idField ?? 'id'), mono: true}, ...names.map(n => ({name: flat(n), number: numbers.has(n)}))];
   return table('Records', columns, rows.map(r => [
-    link('record', {p, type: schema.Type, id: r.id}, foreign(r.id)),
+    r.deleted ? [link('record', {p, type: schema.Type, id: r.id}, foreign(r.id)), ' ', badge('deleted', 'bad')] : link('record', {p, type: schema.Type, id: r.id}, foreign(r.id)),
     ...names.map(n => {
       const cell = r.cells.find(c => c.name === n);
       return cell ? value(cell) : '';
