@@ -21,6 +21,8 @@ type schema struct {
 	ID        string // the field of the id; "" if it is not known
 	Indexes   []definition
 	CanFilter bool // the code can look at the values of a record's fields
+
+	Deleted string // the field that says when a record was deleted; "" if there is none
 }
 
 // AFact makes schema a fact.
@@ -102,7 +104,7 @@ func (s *schema) serves(clauses []clause) bool {
 // values, the first of its fields have clauses, and no record that fulfils them is
 // missing in it.
 func (s *schema) choose(d *definition, clauses []clause) bool {
-	if d.Kind != "" || !mayImply(clauses, d.Where) {
+	if d.Kind != "" || !s.mayImply(clauses, d.Where) {
 		return false
 	}
 	equal, with := d.match(clauses)
@@ -174,13 +176,14 @@ func (d *definition) isSlice(i int) bool {
 	return i < len(kinds) && strings.HasPrefix(kinds[i], "[]")
 }
 
-// mayImply reports whether there is a clause on each field of a predicate.
-func mayImply(clauses []clause, where string) bool {
+// mayImply reports whether there is a clause on each field of a predicate, but for the one that leaves
+// deleted records out, as stores do.
+func (s *schema) mayImply(clauses []clause, where string) bool {
 	if where == "" {
 		return true
 	}
 	for comparison := range strings.SplitSeq(where, " and ") {
-		if at := strings.IndexAny(comparison, "=!<>"); at > 0 && !has(clauses, comparison[:at]) {
+		if at := strings.IndexAny(comparison, "=!<>"); at > 0 && comparison[:at] != s.Deleted && !has(clauses, comparison[:at]) {
 			return false
 		}
 	}
@@ -284,6 +287,10 @@ func (r *reader) schema(lit *ast.CompositeLit) *schema {
 			s.ID = idField(r.text(value))
 		case "Values":
 			s.CanFilter = true
+		case "Deletion":
+			if call, ok := value.(*ast.CallExpr); ok && len(call.Args) > 0 {
+				s.Deleted = r.text(call.Args[0])
+			}
 		case "Indexes":
 			if list, ok := value.(*ast.CompositeLit); ok {
 				s.Indexes = r.definitions(list)
