@@ -162,7 +162,9 @@ func (s *Store[T, ID]) SaveIfUnchanged(ctx context.Context, was, v T) error {
 }
 
 // Delete removes the record with that id and its index entries. If there is
-// none, it does nothing.
+// none, it does nothing. If a field of the type has the option deleted, Delete and the other
+// deletions set that field, and the record stays: the store takes it for none, and the store of
+// WithDeleted has it, of which Delete removes it.
 //
 // Cost: one round of reads and the commit.
 //
