@@ -17,10 +17,14 @@ type Kind struct {
 	Arg  string // text(Arg), binary(Arg), message(Arg): the Go type; bytes[Arg]: the length
 }
 
+// BlobKind is the kind of a field that refers to a content which is stored beyond the record. It has
+// nothing around it.
+const BlobKind = "blob"
+
 // baseKinds are the bases without an argument.
 var baseKinds = []string{
 	"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "id",
-	"float", "double", "string", "bytes", "time", "duration",
+	"float", "double", "string", "bytes", "time", "duration", BlobKind,
 }
 
 // keyKinds are the kinds of the keys of maps.
@@ -44,7 +48,7 @@ func ParseKind(text string) (k Kind, ok bool) {
 		k.Wrap, base = "map["+key+"]", elem
 	}
 	k.Base, k.Arg, ok = cutBase(base)
-	if !ok {
+	if !ok || k.Base == BlobKind && k.Wrap != "" {
 		return Kind{}, false
 	}
 	return k, true
