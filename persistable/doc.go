@@ -95,6 +95,13 @@
 // operation has committed, before it returns. It is not called if the outcome is unknown, nor in a
 // transaction that the caller commits; see [DB.In]. It does not belong to the transaction any more.
 //
+// # Blobs
+//
+// A field of type [Blob] refers to a content of any size. [BlobsOf] returns what writes and reads the contents of
+// a store as streams. The transaction that writes a record attaches the contents to which it refers, and removes
+// those to which it does not refer any more; the one that deletes the record removes all. A content belongs to one
+// record. Contents that no record has got are removed by [Blobs.RemoveUploads].
+//
 // # Transactions
 //
 // Every operation is one transaction: it sees one version of the database, the

@@ -87,6 +87,12 @@ var (
 	// option restrict, or more than a transaction deletes by one with the option cascade. Delete
 	// them first, or have them refer to another record.
 	ErrReferred = errors.New("persistable: other records refer to the record")
+	// ErrNoBlob: the content to which a [Blob] refers is not there: it was removed with its record, or
+	// replaced, or is not in this store, or its upload was removed or never committed.
+	ErrNoBlob = errors.New("persistable: the content of the blob is not there")
+	// ErrBlobAttached: a record was not written, because a field refers to a content that belongs to
+	// another record. Write the content again for this one.
+	ErrBlobAttached = errors.New("persistable: the blob belongs to another record")
 	// ErrFenced: a transaction was not committed, because this process may have lost the
 	// lease that the transaction needs: one given to [DB.Under], or that of the machine id of
 	// a new record's id. It is a [leasefdb.ErrLeaseLost] as well, and is not retryable.

@@ -60,7 +60,7 @@ func TestFormats(t *testing.T) {
 		},
 		Read: readHeaders,
 	}
-	formats.Check(t, layer.Format(), headers.Format())
+	formats.Check(t, layer.Format(), headers.Format(), blobsLayer(token).Format())
 }
 
 // storeHeaders builds an index, and stops the build of a second one after its first batch.

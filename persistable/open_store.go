@@ -38,12 +38,14 @@ type openStore struct {
 	maintained []index.Index
 	foreign    foreignIndexes
 	tenants    []tenant // the directories on the path that have a lock or a quota
+	blobs      blobPlace
 }
 
 func newOpenStore(p *place, d *directory.Directory, prefix []byte, c *format.Catalog) *openStore {
 	s := &openStore{directory: d, prefix: prefix, catalog: c}
 	s.records = scan.Keyspace{Prefix: tuple.AppendString(tuple.AppendString(slices.Clone(prefix), "R"), p.typ), Shards: c.Scatter()}
 	s.header = s.systemKey(p)
+	s.blobs = blobPlace{format.NewBlobKeys(prefix, p.typ), format.BlobFields(c.Schema())}
 	for _, d := range p.definitions {
 		s.indexes = append(s.indexes, s.newIndex(p, d, c.State(d)))
 	}

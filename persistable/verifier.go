@@ -141,6 +141,10 @@ func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openSto
 	if number >= 0 && !v.includes(o.indexes[number].Definition) {
 		number = -1
 	}
+	blobs := blobChecks{reader: t.Reader}
+	if v.only == nil {
+		blobs.place = o.blobs
+	}
 	read := 0
 	for g, err := range q.recordGroups(ctx, t, o, q.plan, c, nil) {
 		if err != nil {
@@ -160,6 +164,9 @@ func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openSto
 			part.addFault(Fault{Key: slices.Clone(g.Key), ID: idText(g.ID), Reason: err.Error()})
 			continue
 		}
+		if err := blobs.add(q, g); err != nil {
+			part.addFault(Fault{Key: slices.Clone(g.Key), ID: idText(g.ID), Reason: err.Error()})
+		}
 		checks = v.appendChecks(checks, t.Reader, o.indexes, &set, g)
 		part.bytes += g.Size()
 		if read += g.Size() + 1; read > maxVerifyBytes {
@@ -177,11 +184,11 @@ func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openSto
 				repair{check.index, check.key, check.record.ID})
 		}
 	}
-	if number >= 0 {
-		err := v.addVersionFaults(ctx, &part, o, number, &versions)
+	if err := blobs.addFaults(ctx, &part); err != nil || number < 0 {
 		return part, err
 	}
-	return part, nil
+	err := v.addVersionFaults(ctx, &part, o, number, &versions)
+	return part, err
 }
 
 // maxVerifyBytes bounds the records that a batch holds in memory.

@@ -63,6 +63,7 @@ type write struct {
 	unchanged     bool         // there is nothing to write: the new form has the bytes of the stored one, or there is neither
 	entries       index.Change // of the index entries
 	versionBefore []byte       // of the record, before the transaction; nil: none, or the transaction has written it
+	blobs         blobChange   // of the contents to which the record refers
 
 	// Of the entries in foreign indexes: see mergeForeign.
 	formSize int   // of the new form in sc.value, without what is kept of the stored one

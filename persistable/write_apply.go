@@ -74,6 +74,9 @@ func (w *write) completeForm(ctx context.Context) error {
 	if err := cmp.Or(w.checkSize(), w.checkQuotas(ctx)); err != nil {
 		return err
 	}
+	if err := w.blobs.plan(ctx, w); err != nil {
+		return err
+	}
 	if err := w.planIndexes(ctx); err != nil {
 		return err
 	}
@@ -90,6 +93,7 @@ func (w *write) writeForm() {
 		return
 	}
 	w.countUsage()
+	w.blobs.write(w)
 	if w.v == nil {
 		w.clearRecord()
 		return

@@ -28,7 +28,9 @@
 // text, and read also as a ULID; other bytes base64; a time RFC 3339 with nanoseconds; a
 // duration as Go writes it, such as 1m30s; a nested struct an object; a list a list; a map
 // an object; null is an absent value of a field that may be null. What a type marshals to
-// text or bytes by itself is that text, or base64, which nothing checks here.
+// text or bytes by itself is that text, or base64, which nothing checks here. A blob is the text of
+// [persistable.Blob]: the reference, without the content. A record can be written where it has the content
+// already; with a content that it does not have, a write returns a [persistable.ErrNoBlob].
 //
 // # Indexes
 //

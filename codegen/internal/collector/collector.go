@@ -126,6 +126,7 @@ func (c *collector) addRecord(named *types.Named) {
 	c.bindDirectory(r, m.site)
 	r.Values = c.valuesOf(r.Message, nil, nil)
 	optionChecker{c}.checkFolded(r, &m)
+	checkBlobs(c, r)
 	c.pkg.Records = append(c.pkg.Records, r)
 }
 

@@ -220,6 +220,8 @@ func (c *collector) whyNotIndexed(one *model.Component, k *model.Kind) string {
 			return fmt.Sprintf("a slice of structs such as []%s cannot be indexed; keep the values to be found in a slice of their own", text)
 		}
 		return fmt.Sprintf("the struct %s cannot be indexed; name one of its fields in an Index marker: %s.%s", text, one.Name(), example)
+	case model.FormBlob:
+		return fmt.Sprintf("%s cannot be indexed, because it only refers to a content", text)
 	case model.FormBinary, model.FormText:
 		return fmt.Sprintf("%s cannot be indexed, because the order of what it marshals to is not known; index a field of a basic type", text)
 	}

@@ -17,9 +17,11 @@ func (c *collector) kindOf(t types.Type, text bool) (*model.Kind, string) {
 	k := &model.Kind{GoType: t}
 	actual := types.Unalias(t)
 	named, isNamed := actual.(*types.Named)
-	if isNamed && knownForm(named) != noForm && !text {
-		k.Form = knownForm(named)
-		return k, ""
+	if isNamed {
+		if form := knownForm(named); form == model.FormBlob || form != noForm && !text {
+			k.Form = form
+			return k, ""
+		}
 	}
 	if p, ok := actual.(*types.Pointer); ok {
 		return c.pointerKind(k, p, text)
@@ -259,6 +261,8 @@ func knownForm(named *types.Named) model.Form {
 		return model.FormID
 	case model.ULIDPath + ".ULID":
 		return model.FormULID
+	case model.PersistablePath + ".Blob":
+		return model.FormBlob
 	case "time.Time":
 		return model.FormTime
 	case "time.Duration":

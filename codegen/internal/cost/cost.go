@@ -116,12 +116,20 @@ func remarks(packages []*model.Package) string {
 	if slices.ContainsFunc(indexes, func(d *model.Index) bool { return d.Where != nil }) {
 		write("A record that does not fulfil the condition of an index writes nothing there.\n")
 	}
+	if slices.ContainsFunc(packages, func(p *model.Package) bool { return slices.ContainsFunc(p.Records, hasBlob) }) {
+		write("A write that gives a field another content (persistable.Blob) needs one round and two reads more.\n")
+	}
 	for _, kind := range model.IndexKinds {
 		if slices.ContainsFunc(indexes, func(d *model.Index) bool { return d.Kind == kind }) {
 			write(kind.Remark)
 		}
 	}
 	return b.String()
+}
+
+// hasBlob reports whether a record has a field that refers to a content.
+func hasBlob(r *model.Record) bool {
+	return slices.ContainsFunc(r.Message.Fields, func(f *model.Field) bool { return f.Kind.Form == model.FormBlob })
 }
 
 // recordWrites are how many keys the writes of a record read and write.

@@ -317,7 +317,7 @@ func (e *emitter) decodeInto(m *model.Message, k *model.Kind, reader string, v v
 		e.printf("%s.Array(%s[:])", reader, v.dot)
 	case model.FormMessage:
 		e.printf("%s.Check(decode%s(%s.Message(), %s, s%s))", reader, k.Message.Function, reader, v.address, depthArgument(m, k.Message))
-	case model.FormBinary:
+	case model.FormBinary, model.FormBlob:
 		e.printf("if data := %s.Message(); %s.Err() == nil {\n%s.Check(%s.UnmarshalBinary(data))\n}", reader, reader, reader, v.dot)
 	case model.FormText:
 		e.printf("if data := %s.Message(); %s.Err() == nil {\n%s.Check(%s.UnmarshalText(data))\n}", reader, reader, reader, v.dot)
@@ -330,7 +330,7 @@ func (e *emitter) decodeInto(m *model.Message, k *model.Kind, reader string, v v
 // than returned.
 func isInPlace(k *model.Kind) bool {
 	switch k.Form {
-	case model.FormArray, model.FormUUID, model.FormULID, model.FormMessage, model.FormBinary, model.FormText:
+	case model.FormArray, model.FormUUID, model.FormULID, model.FormMessage, model.FormBinary, model.FormBlob, model.FormText:
 		return true
 	}
 	return false

@@ -41,7 +41,7 @@ func (w *encoder) writeField(f *model.Field) {
 		w.writeMapEntries(f, k, selector)
 	case model.FormMessage:
 		w.writeSingleMessage(f, k, selector)
-	case model.FormBinary, model.FormText:
+	case model.FormBinary, model.FormBlob, model.FormText:
 		w.writeMarshaled(f, k, tagBytes(f.Number, 2), variable(selector), true)
 	default:
 		w.printf("if %s {", w.notZero(k, selector))
@@ -76,7 +76,7 @@ func (w *encoder) writeValue(f *model.Field, k *model.Kind, tag string, v value)
 	switch k.Form {
 	case model.FormMessage:
 		w.writeMessage(k.Message, tag, v)
-	case model.FormBinary, model.FormText:
+	case model.FormBinary, model.FormBlob, model.FormText:
 		w.writeMarshaled(f, k, tag, v, false)
 	default:
 		w.writeStringCheck(f, k, v)

@@ -200,6 +200,8 @@ func remark(k *model.Kind) string {
 		return " // a ULID, 16 bytes"
 	case model.FormBinary:
 		return " // by MarshalBinary of " + k.GoType.String()
+	case model.FormBlob:
+		return " // refers to a content"
 	case model.FormText:
 		return " // by MarshalText of " + k.GoType.String()
 	}

@@ -24,7 +24,7 @@ func (c *Component) isPointer() bool { return c.Steps[len(c.Steps)-1].Kind.Form 
 // it with null only.
 func (c *Component) isOpaque() bool {
 	switch c.Element.Form {
-	case FormMessage, FormBinary, FormText, FormMap:
+	case FormMessage, FormBinary, FormText, FormBlob, FormMap:
 		return true
 	}
 	return false

@@ -70,7 +70,7 @@ func (k *Kind) Bounded(option string) *Kind {
 // of their own, so that storing them cannot fail once the record could be stored.
 func (k *Kind) IsPlain() bool {
 	for ; k != nil; k = k.Elem {
-		if k.Form == FormMessage || k.Form == FormBinary || k.Form == FormText {
+		if k.Form == FormMessage || k.Form == FormBinary || k.Form == FormText || k.Form == FormBlob {
 			return false
 		}
 	}
@@ -100,6 +100,8 @@ func (k *Kind) Text() string {
 		return "bytes"
 	case FormBinary:
 		return "binary(" + k.Codec + ")"
+	case FormBlob:
+		return "blob"
 	case FormArray:
 		return fmt.Sprintf("bytes[%d]", k.Length)
 	case FormUUID, FormULID:
@@ -208,6 +210,7 @@ const (
 	FormDuration             // google.protobuf.Duration
 	FormBinary               // bytes by MarshalBinary
 	FormText                 // string by MarshalText
+	FormBlob                 // bytes, a persistable.Blob
 	FormMessage              // a message of its own
 	FormPointer              // optional
 	FormSlice                // repeated

@@ -18,6 +18,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -107,6 +108,8 @@ func newScalar(k schema.Kind) *scalar {
 		return timeScalar
 	case "duration":
 		return durationScalar
+	case schema.BlobKind:
+		return blobScalar
 	}
 	return newInteger(k.Base)
 }
@@ -397,3 +400,21 @@ func parseSeconds(text string) (time.Time, error) {
 	nanos, err := strconv.ParseUint(digits+strings.Repeat("0", 9-len(digits)), 10, 32)
 	return time.Unix(seconds, int64(nanos)).UTC(), err
 }
+
+var blobScalar = codec[format.Blob]{
+	append: func(b []byte, v format.Blob) []byte { return wire.AppendBytes(b, v.Append(nil)) },
+	read: func(r *wire.Reader) format.Blob {
+		v, err := format.ParseBlob(r.Message())
+		r.Check(err)
+		return v
+	},
+	key: func(b []byte, v format.Blob) []byte { return tuple.AppendBytes(b, v.Append(nil)) },
+	readKey: func(b []byte) (v format.Blob, rest []byte, err error) {
+		stored, rest, err := tuple.ReadBytes(b)
+		if err == nil {
+			v, err = format.ParseBlob(stored)
+		}
+		return v, rest, err
+	},
+	text: format.Blob.String, parse: format.ParseBlobText, isZero: isEqual(format.Blob{}),
+}.scalar(wire.BytesType, jsonText, "the text of a blob of this record, ID-SIZE-SHA256, or nothing; the content is not in JSON")
