@@ -17,7 +17,7 @@ import (
 
 // allDamages returns the damages of all layouts.
 func allDamages() []damage {
-	return slices.Concat(damages, storeDamages, leaseDamages, ownDamages)
+	return slices.Concat(damages, storeDamages, blobDamages, leaseDamages, ownDamages)
 }
 
 // TestDamages makes each damage by hand: the doctor finds it, at its key, with a remedy, and

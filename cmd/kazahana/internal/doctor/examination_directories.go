@@ -10,6 +10,7 @@ import (
 
 	"github.com/kazahana-db/kazahana/directory"
 	"github.com/kazahana-db/kazahana/internal/index"
+	"github.com/kazahana-db/kazahana/internal/persistable/format"
 	"github.com/kazahana-db/kazahana/internal/persistable/tenancy"
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -272,7 +273,7 @@ func (x *examination) compareOutline(p *place, b *batch, o *outline) (stores []*
 		b.report(p.finding("store/stray-key", key, "no store writes it"))
 	}
 	known, broken := map[string]bool{}, []string(nil)
-	for _, typ := range slices.Sorted(slices.Values(append(slices.Clone(o.names[letterSystem]), o.names[letterRecord]...))) {
+	for _, typ := range slices.Sorted(slices.Values(slices.Concat(o.names[letterSystem], o.names[letterRecord], o.names[format.BlobLetter]))) {
 		if known["type "+typ] {
 			continue
 		}

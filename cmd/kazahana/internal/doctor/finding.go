@@ -100,6 +100,7 @@ const (
 	restore      = "restore the directory from a backup"
 	verifyRepair = "`kazahana index repair PATH` mends it; it changes no record"
 	rebuild      = "`kazahana index build PATH INDEX` builds it anew; in a program: Indexes().Rebuild"
+	removeBlobs  = "none, if a program is uploading it, or about to attach it; otherwise in a program: persistable.BlobsOf(store).RemoveUploads"
 	nextSave     = "nothing: the next Save writes the new name"
 	saveAgain    = "restore the record from a backup, or write it again"
 	clearKey     = "`kazahana kv clear 0xKEY` removes the key, once it is certain that no program needs it"
@@ -111,7 +112,7 @@ const (
 
 // wholeStore has the remedies that are for all records of a store at once. Findings with one of them are
 // one finding for each store and index.
-var wholeStore = map[string]bool{verifyRepair: true, rebuild: true, nextSave: true}
+var wholeStore = map[string]bool{verifyRepair: true, rebuild: true, nextSave: true, removeBlobs: true}
 
 // Newer is the code of values that a newer version of the library wrote.
 const Newer = "data/newer"
@@ -143,6 +144,8 @@ var codes = map[string]Code{
 	"store/bad-value":            {"", Damage, "a value that the store keeps about itself is damaged", restore},
 	"store/stray-key":            {"", Damage, "a key that no store writes, in a directory of stores", clearKey},
 	"store/wrong-directory":      {"", Warning, "the path is not that of the type's schema: the directory was moved by hand", "in a program: directory.Layer.Move back to the path of the type"},
+	"store/unattached-blob":      {"", Notice, "the content of a blob that is not attached to a record: it is being uploaded, or was left over", removeBlobs},
+	"record/missing-blob":        {"", Damage, "the content to which a record refers is missing or incomplete, or belongs to another record", "restore the directory from a backup; or save the record without the content"},
 	"record/bad-header":          {"", Damage, "the header of a record is damaged", saveAgain},
 	"record/missing-chunk":       {"", Damage, "a chunk of a long record is missing", saveAgain},
 	"record/torn-chunk":          {"", Damage, "a chunk of a long record is shorter or longer than it was written", saveAgain},

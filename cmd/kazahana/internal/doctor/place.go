@@ -260,7 +260,11 @@ func (p *place) newStore(typ string, o *outline, add func(Finding)) *store {
 			f.Type = typ
 			add(f)
 		} else {
-			add(p.finding("store/stray-key", o.first[letterSystem+typ], "there is no header and no record of the type %s", typ))
+			first := o.first[letterSystem+typ]
+			if first == nil {
+				first = o.first[format.BlobLetter+typ]
+			}
+			add(p.finding("store/stray-key", first, "there is no header and no record of the type %s", typ))
 		}
 		return nil
 	}
@@ -340,7 +344,7 @@ const (
 
 // letters has those of the keys in the order of the keys. A name follows, a packed string,
 // which begins with stringCode.
-var letters = slices.Sorted(slices.Values(append(index.Letters(), letterEntry, letterRecord, letterSystem)))
+var letters = slices.Sorted(slices.Values(append(index.Letters(), format.BlobLetter, letterEntry, letterRecord, letterSystem)))
 
 const stringCode = 0x02
 

@@ -177,6 +177,9 @@ func (s *store) checkSystemKey(x *examination, pair kv.KeyValue, word string, re
 		}
 	case "build":
 		return s.checkWork(x, pair, rest)
+	case "upload":
+		f := s.checkUpload(pair)
+		return &f
 	case "violation":
 		f := s.violation(pair)
 		f.Index, _, _ = tuple.ReadString(rest)

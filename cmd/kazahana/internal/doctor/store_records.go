@@ -104,6 +104,10 @@ func (s *store) records(ctx context.Context, b *batch, r kv.KeyRange) iter.Seq2[
 // compareRecord begins to check that a record can be read, and has its entries.
 func (s *store) compareRecord(b *batch, r *record) awaitFunc {
 	checks, wrong := s.beginChecks(b, r)
+	var blobs []blobCheck
+	if wrong == nil {
+		blobs = s.beginBlobs(b, r)
+	}
 	return func(ctx context.Context) error {
 		b.keys += r.keys()
 		if r.id != nil {
@@ -117,7 +121,10 @@ func (s *store) compareRecord(b *batch, r *record) awaitFunc {
 		if r.other != nil {
 			s.reportRecord(b, r, r.other)
 		}
-		return s.awaitEntries(ctx, b, checks)
+		if err := s.awaitEntries(ctx, b, checks); err != nil {
+			return err
+		}
+		return s.awaitBlobs(ctx, b, r, blobs)
 	}
 }
 

@@ -117,6 +117,7 @@ func prepared(t *testing.T) kv.Database {
 	if err := orders.CreateWithID(ctx, idgen.ID(longOrder), long); err != nil {
 		t.Fatal(err)
 	}
+	seedBlobs(t, db)
 	store, err := leasefdb.NewStore(engine, leasefdb.Options{})
 	if err != nil {
 		t.Fatal(err)
