@@ -259,14 +259,14 @@ func TestDamagedBlobs(t *testing.T) {
 		verify string // what Verify says
 	}{
 		{"a byte", func(tx kv.Transaction, keys format.BlobKeys, b persistable.Blob) {
-			value, _ := tx.Get(keys.Chunk(b.ID, 1)).Get(ctx)
+			value := must[[]byte](t)(tx.Get(keys.Chunk(b.ID, 1)).Get(ctx))
 			value = bytes.Clone(value)
 			value[100] ^= 1
 			tx.Set(keys.Chunk(b.ID, 1), value)
 		}, chunk, ""},
 		{"chunks in another order", func(tx kv.Transaction, keys format.BlobKeys, b persistable.Blob) {
-			one, _ := tx.Get(keys.Chunk(b.ID, 0)).Get(ctx)
-			two, _ := tx.Get(keys.Chunk(b.ID, 1)).Get(ctx)
+			one := must[[]byte](t)(tx.Get(keys.Chunk(b.ID, 0)).Get(ctx))
+			two := must[[]byte](t)(tx.Get(keys.Chunk(b.ID, 1)).Get(ctx))
 			tx.Set(keys.Chunk(b.ID, 0), two)
 			tx.Set(keys.Chunk(b.ID, 1), one)
 		}, 0, ""},

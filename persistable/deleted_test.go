@@ -313,7 +313,6 @@ func TestDeletedConcurrently(t *testing.T) {
 				case 1:
 					err = orders.WithDeleted().Update(ctx, id, restored)
 				default:
-					//persistvet:ignore retryeffect each attempt adds to what it reads
 					err = orders.Update(ctx, id, func(o *deleted.Order) error { o.Amount++; return nil })
 					if err == nil {
 						added.Add(1)

@@ -411,7 +411,7 @@ func (c *collector) readSearch(m *markers, site fieldSite, t tags.Tag) {
 
 // addSearch resolves a Search marker.
 func (c *collector) addSearch(r *model.Record, m markerIndex) {
-	c.checkShared(r, m.site, m.options.Shared)
+	c.checkShared(r, m.site, m.options.MarkerOptions)
 	var components []*model.Component
 	where, sound := c.resolveWhere(r, m.site, m.options.Where)
 	for _, f := range m.options.Fields {

@@ -21,7 +21,7 @@ func nameIndex(r *model.Record, d *model.Index, withDeleted bool) *model.Index {
 }
 
 // checkShared reports what the options of a marker say of deleted records, and cannot be.
-func (c *collector) checkShared(r *model.Record, site fieldSite, o tags.Shared) {
+func (c *collector) checkShared(r *model.Record, site fieldSite, o tags.MarkerOptions) {
 	deleted := r.Deleted()
 	if o.WithDeleted && deleted == nil {
 		c.Add(site.inTag(o.WithDeletedAt), r.GoName, withoutDeleted, r.GoName)
@@ -38,7 +38,7 @@ const withoutDeleted = "withdeleted: no field of %s has the option deleted; give
 
 // resolveIndex resolves an Index or Unique marker, or returns nil after a fault.
 func (c *collector) resolveIndex(r *model.Record, m markerIndex) *model.Index {
-	c.checkShared(r, m.site, m.options.Shared)
+	c.checkShared(r, m.site, m.options.MarkerOptions)
 	components, ok := c.resolveComponents(r, m.site, m.options.Fields, "cover")
 	cover, covered := c.resolveCover(r, m, components)
 	covered = covered && optionChecker{c}.checkRows(r, m, components)
@@ -259,7 +259,7 @@ func (c *collector) bindDirectory(r *model.Record, site fieldSite) {
 
 // addAggregate resolves the marker of an aggregate.
 func (c *collector) addAggregate(r *model.Record, m markerAggregate) {
-	c.checkShared(r, m.site, m.options.Shared)
+	c.checkShared(r, m.site, m.options.MarkerOptions)
 	group, grouped := c.resolveComponents(r, m.site, m.options.By)
 	where, sound := c.resolveWhere(r, m.site, m.options.Where)
 	sound = sound && optionChecker{c}.checkExtreme(r, m)

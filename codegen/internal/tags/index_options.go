@@ -10,7 +10,7 @@ import (
 
 // IndexOptions are the options that follow the fields of an Index or Unique marker.
 type IndexOptions struct {
-	Shared
+	MarkerOptions
 	Fields      []FieldName
 	Cover       bool
 	CoverFields []FieldName
@@ -18,8 +18,8 @@ type IndexOptions struct {
 	Scatter Scatter
 }
 
-// Shared are the options that all markers of indexes have.
-type Shared struct {
+// MarkerOptions are the options that all markers of indexes have.
+type MarkerOptions struct {
 	Where Where
 	Name  string
 
@@ -40,7 +40,7 @@ func ParseIndexOptions(t Tag) (o IndexOptions, found []Fault) {
 		switch {
 		case w.Text == "":
 			p.bad(w.Offset, "empty field name; remove the comma")
-		case p.parseShared(w, &o.Shared):
+		case p.parseShared(w, &o.MarkerOptions):
 		case w.key == "scatter":
 			if p.once(w) {
 				var message string
@@ -102,7 +102,7 @@ func (p *optionParser) once(w word) bool {
 }
 
 // parseShared reads the options that all indexes have, and reports whether w is one.
-func (p *optionParser) parseShared(w word, o *Shared) bool {
+func (p *optionParser) parseShared(w word, o *MarkerOptions) bool {
 	if w.key != "name" && w.key != "where" && w.Text != withDeleted || w.key == "name" && !w.hasValue {
 		return false
 	}
@@ -199,7 +199,7 @@ var Aggregates = []string{"Count", "Sum", "Min", "Max", "Rank"}
 
 // AggregateOptions are the options of such a marker.
 type AggregateOptions struct {
-	Shared
+	MarkerOptions
 	Of FieldName // what is kept of the group, such as a sum of; "" for Count
 	By []FieldName
 }
@@ -215,7 +215,7 @@ func ParseAggregateOptions(t Tag, marker string) (o AggregateOptions, found []Fa
 		switch {
 		case w.Text == "":
 			p.bad(w.Offset, "empty option; remove the comma")
-		case p.parseShared(w, &o.Shared):
+		case p.parseShared(w, &o.MarkerOptions):
 		case w.key == "by":
 			if p.once(w) {
 				list, faults := parseFieldList(w)

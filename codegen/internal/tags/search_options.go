@@ -11,7 +11,7 @@ func ParseSearchOptions(t Tag) (o IndexOptions, found []Fault) {
 		switch {
 		case w.Text == "":
 			p.bad(w.Offset, "empty field name; remove the comma")
-		case p.parseShared(w, &o.Shared):
+		case p.parseShared(w, &o.MarkerOptions):
 		case w.key == "cover" || w.key == "scatter":
 			p.bad(w.Offset, "a Search has no option %s; its entries are one for each word", w.key)
 		case w.hasValue:
