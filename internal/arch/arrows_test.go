@@ -17,7 +17,7 @@ import (
 var floors = []string{
 	"internal/access internal/api internal/arch internal/fdbheader internal/goldens internal/goroutine internal/nearest internal/optional internal/redact internal/refusal internal/schedule internal/seed internal/sentinel internal/sleep internal/uptime",
 	"kv tuple internal/wire internal/shape internal/snippets internal/testcert internal/servers internal/rolling internal/idchaos internal/fdbchaos internal/browsertest internal/shell",
-	"directory internal/cluster internal/measure internal/newer internal/remote internal/worklist",
+	"directory internal/cluster internal/measure internal/newer internal/rangesize internal/remote internal/worklist",
 	"idgen rafttimer internal/headers internal/rank internal/schema kv/kvtest/faults",
 	"codegen internal/index lease persistvet",
 	"leasefdb internal/reindex",
