@@ -221,6 +221,27 @@ func TestGuestsAreFoundAndKept(t *testing.T) {
 	}
 }
 
+func TestGuestsAreRestored(t *testing.T) {
+	c := newClient(t)
+	_, guest := c.house("north")
+	at := fmt.Sprintf("/houses/north/guests/%s", guest.ID)
+	found := func() (list []office.Guest) {
+		c.want(200, "GET", "/houses/north/guests?q=grace", nil, &list)
+		return list
+	}
+	c.want(204, "DELETE", at, nil, nil)
+	if list := found(); len(list) != 0 {
+		t.Errorf("a deleted guest is found: %+v", list)
+	}
+	c.want(204, "POST", at+"/restore", nil, nil)
+	if list := found(); len(list) != 1 || !list[0].DeletedAt.IsZero() {
+		t.Errorf("a restored guest is not found: %+v", list)
+	}
+	c.want(204, "DELETE", at, nil, nil)
+	c.want(200, "POST", "/houses/north/guests", map[string]any{"Name": "Grace II", "Email": "grace@example.com"}, nil)
+	c.want(409, "POST", at+"/restore", nil, nil) // the address has another owner
+}
+
 // TestPageOverTheData: the page asks for its token, and is not there without one.
 func TestPageOverTheData(t *testing.T) {
 	c := newClient(t)

@@ -31,6 +31,7 @@ func routes(db *persistable.DB) *http.ServeMux {
 		"POST /houses/{house}/guests":               createGuest,
 		"GET /houses/{house}/guests":                findGuests,
 		"DELETE /houses/{house}/guests/{id}":        deleteGuest,
+		"POST /houses/{house}/guests/{id}/restore":  restoreGuest,
 		"POST /houses/{house}/bookings":             book,
 		"GET /houses/{house}/bookings":              listBookings,
 		"POST /houses/{house}/bookings/{id}/cancel": cancel,
@@ -80,6 +81,14 @@ func deleteGuest(r *http.Request, o *office.Office) (any, error) {
 		return nil, err
 	}
 	return nil, o.Guests.Delete(r.Context(), id)
+}
+
+func restoreGuest(r *http.Request, o *office.Office) (any, error) {
+	id, err := pathID(r)
+	if err != nil {
+		return nil, err
+	}
+	return nil, o.RestoreGuest(r.Context(), id)
 }
 
 func book(r *http.Request, o *office.Office) (any, error) {

@@ -106,3 +106,12 @@ func (o *Office) List(ctx context.Context, from time.Time, n int, token string) 
 func (o *Office) FindGuests(ctx context.Context, text string, n int) ([]*Guest, error) {
 	return o.Guests.SearchNameNotes(text, persistable.AllWords|persistable.Begun).Limit(n).Slice(ctx)
 }
+
+// RestoreGuest takes back the deletion of a guest. If another one has the address by now, it returns a
+// *[persistable.UniqueError].
+func (o *Office) RestoreGuest(ctx context.Context, id idgen.ID) error {
+	return o.Guests.WithDeleted().Update(ctx, id, func(g *Guest) error {
+		g.DeletedAt = time.Time{}
+		return nil
+	})
+}

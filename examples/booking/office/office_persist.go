@@ -203,6 +203,10 @@ func (s *GuestStore) With(o kv.TransactionOptions) *GuestStore {
 	return &GuestStore{s.Store.In(persistimpl.Options(o))}
 }
 
+// WithDeleted returns the store with the deleted records, those with a DeletedAt: it reads them, restores one by
+// a write that sets the field to its zero value, and its Delete removes records for good.
+func (s *GuestStore) WithDeleted() *GuestStore { return &GuestStore{persistimpl.WithDeleted(&s.Store)} }
+
 // New is NewGuest for this store's directory: it fills House.
 // A literal that says another directory panics.
 // The ID is one of the store's own database.
@@ -221,16 +225,19 @@ func (s *GuestStore) TryNew(literal Guest) (*Guest, error) {
 }
 
 // ByEmail returns the Guest with that Email, or persistable.ErrNotFound.
+// Only records that fulfil DeletedAt=zero are taken into account.
 func (s *GuestStore) ByEmail(ctx context.Context, email string) (*Guest, error) {
 	return persistimpl.Unique(ctx, &s.Store, 0, persistabletext.AppendFolded(nil, email))
 }
 
 // OrderedByEmail returns the records in the order of Email; a range of it can be chosen.
+// Only records that fulfil DeletedAt=zero are taken into account.
 func (s *GuestStore) OrderedByEmail() *persistable.RangeQuery[*Guest, string] {
 	return (*persistable.RangeQuery[*Guest, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistabletext.AppendFolded[string]))
 }
 
 // SearchNameNotes returns the records that match the words of a text in Name and Notes.
+// Only records that fulfil DeletedAt=zero are taken into account.
 func (s *GuestStore) SearchNameNotes(text string, match persistable.Match) *persistable.Query[*Guest] {
 	return persistabletext.Search(&s.Store, 1, text, match)
 }
@@ -239,6 +246,7 @@ func (s *GuestStore) SearchNameNotes(text string, match persistable.Match) *pers
 var GuestFields = struct {
 	ID        persistable.Field[*Guest, idgen.ID]
 	Email     persistable.Field[*Guest, string]
+	DeletedAt persistable.Field[*Guest, time.Time]
 	House     persistable.Field[*Guest, string]
 	Name      persistable.Field[*Guest, string]
 	Notes     persistable.Field[*Guest, string]
@@ -247,6 +255,7 @@ var GuestFields = struct {
 }{
 	ID:        persistable.Field[*Guest, idgen.ID](persistimpl.NewField("ID", persistimpl.AppendInt[idgen.ID])),
 	Email:     persistable.Field[*Guest, string](persistimpl.NewField("Email", persistabletext.AppendFolded[string])),
+	DeletedAt: persistable.Field[*Guest, time.Time](persistimpl.NewField("DeletedAt", persistimpl.AppendTime)),
 	House:     persistable.Field[*Guest, string](persistimpl.NewField("House", persistimpl.AppendString[string])),
 	Name:      persistable.Field[*Guest, string](persistimpl.NewField("Name", persistimpl.AppendString[string])),
 	Notes:     persistable.Field[*Guest, string](persistimpl.NewField("Notes", persistimpl.AppendString[string])),
@@ -269,6 +278,7 @@ var guestSchema = persistimpl.Schema{
 	field 5 Notes string rules 1 maxlen=2000
 	field 6 CreatedAt time rules 1 created
 	field 7 UpdatedAt time rules 1 updated
+	field 8 DeletedAt time rules 1 deleted
 `,
 	IDs: persistimpl.KazahanaIDs,
 	ID:  func(v any) any { return &v.(*Guest).ID },
@@ -294,20 +304,25 @@ var guestSchema = persistimpl.Schema{
 		v := record.(*Guest)
 		set(&v.CreatedAt, &v.UpdatedAt)
 	},
+	Deletion: persistimpl.DeletionTime("DeletedAt", func(record any) *time.Time { return &record.(*Guest).DeletedAt }),
 	Indexes: []persistimpl.Index{
-		{Name: "Guest_Email", Fields: []string{"Email"}, Folded: []string{"Email"}, Unique: true, Signature: "string"},
-		{Name: "Guest_search_Name_Notes", Kind: "search", Fields: []string{"Name", "Notes"}, Signature: "string,string"},
+		{Name: "Guest_Email_where_DeletedAt", Fields: []string{"Email"}, Folded: []string{"Email"}, Unique: true, Where: "DeletedAt=zero", Signature: "string"},
+		{Name: "Guest_search_Name_Notes_where_DeletedAt", Kind: "search", Fields: []string{"Name", "Notes"}, Where: "DeletedAt=zero", Signature: "string,string"},
 	},
 	Entries: func(i int, e *persistimpl.Entries, record any) {
 		v := record.(*Guest)
 		switch i {
 		case 0:
-			k := e.Begin()
-			k = persistabletext.AppendFolded(k, v.Email)
-			e.End(k)
+			if v.DeletedAt.IsZero() {
+				k := e.Begin()
+				k = persistabletext.AppendFolded(k, v.Email)
+				e.End(k)
+			}
 		case 1:
-			persistabletext.AddWords(e, v.Name)
-			persistabletext.AddWords(e, v.Notes)
+			if v.DeletedAt.IsZero() {
+				persistabletext.AddWords(e, v.Name)
+				persistabletext.AddWords(e, v.Notes)
+			}
 		}
 	},
 	Values: func(field string, b []byte, record any) []byte {
@@ -317,6 +332,8 @@ var guestSchema = persistimpl.Schema{
 			b = persistimpl.AppendInt(b, v.ID)
 		case "Email":
 			b = persistabletext.AppendFolded(b, v.Email)
+		case "DeletedAt":
+			b = persistimpl.AppendTime(b, v.DeletedAt)
 		case "House":
 			b = persistimpl.AppendString(b, v.House)
 		case "Name":
@@ -960,6 +977,9 @@ func appendGuest(b []byte, v *Guest) ([]byte, error) {
 	if !v.UpdatedAt.IsZero() {
 		b = persistimpl.EncodeTimestamp(append(b, 0x3a), v.UpdatedAt)
 	}
+	if !v.DeletedAt.IsZero() {
+		b = persistimpl.EncodeTimestamp(append(b, 0x42), v.DeletedAt)
+	}
 	return b, nil
 }
 
@@ -982,6 +1002,8 @@ func decodeGuest(b []byte, v *Guest, s *persistimpl.Strings) error {
 			v.CreatedAt = r.Timestamp()
 		case 7:
 			v.UpdatedAt = r.Timestamp()
+		case 8:
+			v.DeletedAt = r.Timestamp()
 		default:
 			r.Skip()
 		}
@@ -1014,7 +1036,7 @@ var guestNameMatch = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCo
 var guestEmailMatch = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[^@\x20]+@[^@\x20]+$") })
 
 // guestKnown are the fields of Guest that this code knows; others survive a Save.
-var guestKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7}}
+var guestKnown = persistimpl.FieldSet{Numbers: []int32{1, 2, 3, 4, 5, 6, 7, 8}}
 
 // appendRemark appends v to b in the protobuf wire format.
 func appendRemark(b []byte, v *Remark) ([]byte, error) {

@@ -26,7 +26,7 @@ type Room struct {
 	Seats int    `persist:"index,min=1,max=500"`
 }
 
-// Guest is found by the words of the name and the notes.
+// Guest is found by the words of the name and the notes. A guest that was deleted can be restored.
 type Guest struct {
 	_ persistable.Type      `persist:"Guest"`
 	_ persistable.Directory `persist:"houses/{House}/guests,layer=partition"`
@@ -39,6 +39,7 @@ type Guest struct {
 	Notes     string    `persist:"maxlen=2000"`
 	CreatedAt time.Time `persist:"created"`
 	UpdatedAt time.Time `persist:"updated"`
+	DeletedAt time.Time `persist:"deleted"`
 }
 
 // State is what has become of a booking. Its names are stored with the schema, so that tools show them.
