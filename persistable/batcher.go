@@ -297,7 +297,7 @@ func (m *batcher) deleteIDs(ctx context.Context, ids [][]byte) error {
 				return 0, err
 			}
 		}
-		return b.run(ctx)
+		return b.runBefore(ctx) // hooks and cascades may have written
 	})
 }
 

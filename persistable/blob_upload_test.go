@@ -103,6 +103,52 @@ func TestUploadWithoutAcknowledgements(t *testing.T) {
 	}
 }
 
+// TestUploadAttachedBeforeItsRetry: between a lost acknowledgement of the first write and its retry, another writer
+// goes on with the upload, and a record gets it. The retry brings no upload back of which RemoveUploads would remove
+// the content.
+func TestUploadAttachedBeforeItsRetry(t *testing.T) {
+	engine := enginetest.Open(t)
+	lossy := &enginetest.Lossy{Database: engine}
+	s, other := blobs.PageStoreOf(open(t, lossy), "b"), blobs.PageStoreOf(open(t, engine), "b")
+	w := persistable.BlobsOf(s).New(ctx)
+	must[int](t)(w.Write([]byte("content")))
+	var b persistable.Blob
+	lossy.Lose(false, func() error {
+		again, err := persistable.BlobsOf(other).Resume(ctx, w.ID())
+		if err != nil {
+			return err
+		}
+		if b, err = again.Commit(); err != nil {
+			return err
+		}
+		return other.Create(ctx, &blobs.Page{ID: 1, Book: "b", Scan: b})
+	})
+	if _, err := w.Commit(); !errors.Is(err, persistable.ErrNoBlob) {
+		t.Errorf("a writer of a content that is attached: %v", err)
+	}
+	if n := must[int](t)(persistable.BlobsOf(other).RemoveUploads(ctx, 0)); n != 0 {
+		t.Errorf("%d uploads were left", n)
+	}
+	if got := string(download(t, other, b)); got != "content" {
+		t.Errorf("the content is %q", got)
+	}
+}
+
+// TestBlobOfAnySize: a size that no content has reads nothing, and does not panic.
+func TestBlobOfAnySize(t *testing.T) {
+	s := blobs.PageStoreOf(open(t, enginetest.Open(t)), "b")
+	check(t, s.Create(ctx, &blobs.Page{ID: 1, Book: "b", Scan: upload(t, s, []byte("x"))}))
+	var b persistable.Blob
+	check(t, b.UnmarshalText([]byte(strings.Repeat("0", 31)+"1-9223372036854775807-"+strings.Repeat("0", 63)+"1")))
+	r := persistable.BlobsOf(s).Open(ctx, b)
+	if _, err := r.Read(make([]byte, 10)); !errors.Is(err, persistable.ErrNoBlob) {
+		t.Errorf("Read: %v", err)
+	}
+	if _, err := r.ReadAt(make([]byte, 10), 1<<40); !errors.Is(err, persistable.ErrNoBlob) {
+		t.Errorf("ReadAt: %v", err)
+	}
+}
+
 // TestUploadOnAHostileEngine writes, reads and removes where every transaction fails.
 func TestUploadOnAHostileEngine(t *testing.T) {
 	db := open(t, faults.HostileT(t, enginetest.Open(t)))

@@ -155,7 +155,15 @@ func (w *BlobWriter) store(ctx context.Context, t *transaction, o *openStore, va
 	case err != nil || bytes.Equal(found, value):
 		return err
 	case found == nil && w.stored != nil:
-		return w.blobs.noBlob(w.id, "is not being uploaded any more: RemoveUploads has removed it")
+		return w.blobs.noBlob(w.id, "is not being uploaded any more: it was removed, or attached to a record")
+	case found == nil: // an attempt of the first write may have committed, and another writer gone on
+		head, err := t.writer.Get(keys.Head(w.id)).Get(ctx)
+		if err != nil {
+			return err
+		}
+		if head != nil {
+			return w.blobs.noBlob(w.id, "is not being uploaded any more: it is attached to a record")
+		}
 	case !bytes.Equal(found, w.stored):
 		return fmt.Errorf("persistable: %s: another writer has gone on with the upload %x: only one at a time can", w.blobs.typeName(), w.id)
 	}

@@ -207,6 +207,10 @@ func (b Blobs) remove(ctx context.Context, u storedUpload) (gone bool, err error
 		}
 		if gone = bytes.Equal(value, u.value); gone {
 			t.writer.Clear(key)
+			head, err := t.writer.Get(o.blobs.keys.Head(u.id)).Get(ctx)
+			if err != nil || head != nil { // a record has the content
+				return err
+			}
 			t.writer.ClearRange(o.blobs.keys.Content(u.id))
 		}
 		return nil

@@ -77,7 +77,7 @@ func (d *deletion) deleteNext(ctx context.Context, b *batch, size int) (int, err
 	if err != nil {
 		return 0, err
 	}
-	if b.fault != nil && applied > 0 {
+	if b.fault != nil && (applied > 0 || b.hooked) {
 		b.t.spoil(b.fault) // which ones are deleted the caller is not told
 	}
 	return gone + len(b.writes), b.fault

@@ -62,8 +62,14 @@ func (s wordScan) after(ctx context.Context, c *cursor) ([]hit, error) {
 	}):], nil
 }
 
+// mostWords is how many words a search may have: each is a read.
+const mostWords = 100
+
 // read returns all hits, in no order. It starts the reads of all words at once.
 func (s wordScan) read(ctx context.Context) ([]hit, error) {
+	if n := len(s.words.Of); n > mostWords {
+		return nil, sentinel.Mark(ErrFilterLimit, fmt.Errorf("persistable: %s: the text of the search has %d words, at most %d are possible", s.record.Type, n, mostWords))
+	}
 	left := orDefault(s.filterLimit, DefaultSearchLimit)
 	reads := make([]kv.RangeResult, len(s.words.Of))
 	for i := range reads {

@@ -17,6 +17,7 @@ import (
 // makeReady calls the hooks of a record that do not take the transaction, and checks the id that
 // it has then. [source.complete] does the same for records that may have none.
 func (r *record) makeReady(v any, creates bool) error {
+	r.stamp(v, creates)
 	if r.Hooks.InTransaction() {
 		return nil
 	}
@@ -60,11 +61,9 @@ func (r *record) callHooksIn(ctx context.Context, t *transaction, v any, creates
 	return r.checkSameID(id, v)
 }
 
-// callEach sets the times of a record, calls its hooks in their order, and checks the bounds of its fields before
-// Validate. It returns an [ErrRefused] if one refuses.
+// callEach calls the hooks of a record in their order, and checks the bounds of its fields before Validate. It returns an [ErrRefused] if one refuses.
 func (r *record) callEach(ctx context.Context, tx Tx, v any, creates bool) error {
 	h := &r.Hooks
-	r.stamp(v, creates)
 	if creates {
 		if err := r.callHook(ctx, tx, "BeforeCreate", h.BeforeCreate, h.BeforeCreateIn, v); err != nil {
 			return err

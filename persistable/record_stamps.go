@@ -4,8 +4,8 @@ package persistable
 
 import "time"
 
-// The fields with the options created and updated are set where the hooks are called, before
-// these: once for each call of a verb, unless a hook takes the transaction. A write over a stored
+// The fields with the options created and updated are set before the hooks are called, once for each
+// call of a verb, so that a retry does not take its own write for another one. A write over a stored
 // record then keeps the time of its creation, which only the transaction knows.
 
 // stamp sets the times of a record that is about to be written. A record that is created keeps

@@ -119,9 +119,10 @@ func (rs *relationReads) startReferred(w *write) error {
 	return nil
 }
 
-// addReferred adds the records to which a field of the new form refers.
+// addReferred adds the records to which a field of the new form refers, unless the form is that of a
+// deleted record.
 func (rs *relationReads) addReferred(w *write, ref *erased.Reference) error {
-	if !ref.Check {
+	if !ref.Check || w.Deletion != nil && w.Deletion.Is(w.v) {
 		return nil
 	}
 	ids, err := ref.AppendIDs(nil, w.v)

@@ -386,6 +386,7 @@ func (s *source) complete(ctx context.Context, v any, creates bool) error {
 	if err := s.ensureID(ctx, v); err != nil {
 		return err
 	}
+	s.record.stamp(v, creates)
 	if s.record.Hooks.InTransaction() {
 		return nil
 	}

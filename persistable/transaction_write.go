@@ -136,6 +136,13 @@ func (t *transaction) noteDeleted(key []byte) {
 	t.written.forget(key)
 }
 
+// noteMarked is noteDeleted for a record that stays: what the attempt has created is there.
+func (t *transaction) noteMarked(key []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.written.forget(key)
+}
+
 // askForConflicts lets the engine report the keys on which the attempt conflicts, and
 // tells the operation of those of the attempt before.
 func (t *transaction) askForConflicts(ctx context.Context, a kv.Attempt) error {

@@ -101,8 +101,11 @@ func (w *write) writeForm() {
 	is := w.setRecord()
 	w.t.Writes.Fresh.NoteRecord(w.sc.key, w.isNew(), w.store.indexes, &w.sc.before, &w.sc.now)
 	w.maintainIndexes(is)
-	if w.isNew() {
+	switch {
+	case w.isNew():
 		w.t.noteCreated(w.sc.key)
+	case w.marked:
+		w.t.noteMarked(w.sc.key)
 	}
 }
 

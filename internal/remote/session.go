@@ -20,7 +20,6 @@ const (
 	maxCalls        = 4096                       // that wait for an answer; further ones are not read then
 	maxWritten      = 4 * kv.MaxTransactionSize  // bytes, in the transactions that have not ended
 	maxRequest      = kv.MaxTransactionSize / 10 // bytes on the wire: the largest value, its key and what is around them fit in
-	maxExact        = 1000                       // pairs of one batch
 	writeWithin     = 30 * time.Second           // how long a client may take to read an answer
 )
 

@@ -111,17 +111,19 @@ func (t *transaction) startUnlessExpired(s *session, req Request, expired bool) 
 
 var errExpired = kv.NewError(kv.CodeTransactionTooOld, "nothing was asked of the transaction for %v", kv.MaxTransactionAge)
 
-// note notes what a call writes, and why the transaction cannot commit then.
-func (t *transaction) note(s *session, req *Request) {
+// note notes what a call writes, and why the transaction cannot commit then. It reports whether there
+// is room for it.
+func (t *transaction) note(s *session, req *Request) bool {
 	n := req.size()
 	switch {
 	case !s.take(n):
 		t.failed = kv.NewError(kv.CodeTransactionTooLarge, "the transactions of the connection write more than %d bytes together", maxWritten)
-		return
+		return false
 	case !s.writes && t.failed == nil:
 		t.failed = ErrReadOnly
 	}
 	t.written += n
+	return true
 }
 
 // ErrReadOnly is the error of a commit that writes, of a database that is served for reading only.

@@ -18,7 +18,7 @@ func (t *transaction) startCall(s *session, req Request) (wait func() (Response,
 		return values(ctx, reader.GetKey(req.Selector))
 	case getRange:
 		o := req.Batch.RangeOptions
-		if o.Mode == kv.ModeExact && o.Limit > maxExact {
+		if o.Mode == kv.ModeExact && o.Limit > 0 {
 			o.Mode = kv.ModeWantAll // the client asks for the rest: no batch takes more memory than the engine's largest
 		}
 		return answer(ctx, reader.GetRange(req.Batch.SelectorRange, o).First(), func(b kv.Batch) Response { return Response{Batch: b} })
@@ -39,7 +39,9 @@ func (t *transaction) startCall(s *session, req Request) (wait func() (Response,
 	case commit:
 		return t.startCommit(s)
 	case onError:
-		t.forgetWrites(s)
+		if s.writes { // else a commit that follows at once could commit what OnError has not dropped yet
+			t.forgetWrites(s)
+		}
 		return func() (Response, error) { return Response{}, t.tx.OnError(ctx, req.Failure.err()) }
 	case conflictRanges:
 		return func() (resp Response, err error) {
@@ -63,7 +65,7 @@ func (t *transaction) startCommit(s *session) (wait func() (Response, error)) {
 	}
 	done := t.tx.CommitAsync()
 	return func() (resp Response, err error) {
-		if _, err = done.Get(s.ctx); err == nil {
+		if err = kv.AwaitCommit(s.ctx, done); err == nil {
 			t.noteCommit()
 			resp.Integer, err = t.tx.GetCommittedVersion()
 		}
@@ -73,8 +75,8 @@ func (t *transaction) startCommit(s *session) (wait func() (Response, error)) {
 
 // doNow does a call that needs no waiting.
 func (t *transaction) doNow(s *session, req Request) (resp Response, err error) {
-	if req.Verb.changes() {
-		t.note(s, &req)
+	if req.Verb.changes() && !t.note(s, &req) {
+		return resp, nil // the commit has the error
 	}
 	switch req.Verb {
 	case set:

@@ -193,11 +193,25 @@ func (c *collector) structKind(k *model.Kind, t types.Type) (*model.Kind, string
 	if named.Obj().Parent() != named.Obj().Pkg().Scope() {
 		return nil, fmt.Sprintf("%s is declared in a function; declare it at package level", c.typeText(t))
 	}
+	if isBlobOfOwnName(named) {
+		return nil, fmt.Sprintf("%s is a type of its own, so its contents would be lost; write persistable.Blob", c.typeText(t))
+	}
 	k.Form, k.Message = model.FormMessage, c.messageOf(named)
 	if outside && c.foreign == 0 && c.reason != "" {
 		return nil, fmt.Sprintf("%s cannot be stored: %s", c.typeText(t), c.takeReason())
 	}
 	return k, ""
+}
+
+// isBlobOfOwnName reports whether a type is declared as persistable.Blob under another name.
+func isBlobOfOwnName(named *types.Named) bool {
+	for _, p := range named.Obj().Pkg().Imports() {
+		if p.Path() == model.PersistablePath {
+			blob := p.Scope().Lookup("Blob")
+			return blob != nil && types.Identical(named.Underlying(), blob.Type().Underlying())
+		}
+	}
+	return false
 }
 
 // enumOf returns the constants of a field's type, which stored values mean; nil unless

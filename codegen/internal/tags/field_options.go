@@ -165,6 +165,9 @@ func (o *FieldOptions) contradictions() (found []Fault) {
 	if o.Fold && o.ID {
 		found = append(found, Fault{o.Offsets["fold"], "an ID is found as it is; remove fold"})
 	}
+	if o.Fold && o.Ref.To != "" {
+		found = append(found, Fault{o.Offsets["fold"], "an ID is compared as it is; remove fold from the field that refers to it"})
+	}
 	if len(o.Bounds) > 0 && o.ID {
 		for option := range o.Bounds {
 			found = append(found, Fault{o.Offsets[option], fmt.Sprintf("an ID has no bounds; remove %s=", option)})

@@ -97,7 +97,7 @@ func ParseBlobText(text string) (b Blob, err error) {
 }
 
 // Chunks returns how many chunks the content has.
-func (b Blob) Chunks() int64 { return (b.Size + BlobChunk - 1) / BlobChunk }
+func (b Blob) Chunks() int64 { return b.Size/BlobChunk + min(b.Size%BlobChunk, 1) }
 
 // chunkSize returns the size of the n-th chunk, from 0.
 func (b Blob) chunkSize(n int64) int { return int(min(b.Size-n*BlobChunk, BlobChunk)) }
