@@ -168,7 +168,7 @@ func TestDeletedReferences(t *testing.T) {
 	if must[bool](t)(lines.Exists(ctx, 1)) {
 		t.Error("the line was not deleted with its order")
 	}
-	check(t, customers.Delete(ctx, 1)) // nothing but a deleted order refers to it
+	check(t, customers.Delete(ctx, 1))                                                                             // nothing but a deleted order refers to it
 	check(t, orders.WithDeleted().Update(ctx, 1, func(o *deleted.Order) error { o.Text = "changed"; return nil })) // it stays deleted
 	wantError(t, orders.Create(ctx, &deleted.Order{ID: 2, Number: "B", Serial: 2, CustomerID: 1}), persistable.ErrDangling)
 	wantError(t, orders.WithDeleted().Update(ctx, 1, restored), persistable.ErrDangling, "the Customer (1)")
