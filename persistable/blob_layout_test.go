@@ -61,7 +61,7 @@ func readBlobsExample(t *testing.T, engine kv.Database) {
 		delete(want, complete)
 	}
 	if len(want) > 0 {
-		t.Errorf("there is no upload of %v", want)
+		t.Errorf("%v is not among the uploads", want)
 	}
 	sound(t, s.Indexes().Verify)
 }

@@ -55,8 +55,8 @@ func checkLengths(t *testing.T, lengths []shape.Length, most int) {
 // unmet are the bounds that the project does not keep yet, and how large each number may be until it does. These
 // go down; only new features raise the lines of code. A bound leaves the list when it is met.
 var unmet = map[string]int{
-	"files":                          1_150,
-	"lines of code without examples": 143_500,
+	"files":                          1_113,
+	"lines of code without examples": 142_100,
 }
 
 // TestBounds fails where a number exceeds its bound, or what unmet permits until then. `make counts` prints all of

@@ -3,6 +3,7 @@
 package collector
 
 import (
+	"go/types"
 	"slices"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/model"
@@ -47,4 +48,15 @@ func checkBlobs(c *collector, r *model.Record) {
 			c.Add(f.At, f.Subject, "%s", reason)
 		}
 	}
+}
+
+// isBlobOfOwnName reports whether a type is declared as persistable.Blob under another name.
+func isBlobOfOwnName(named *types.Named) bool {
+	for _, p := range named.Obj().Pkg().Imports() {
+		if p.Path() == model.PersistablePath {
+			blob := p.Scope().Lookup("Blob")
+			return blob != nil && types.Identical(named.Underlying(), blob.Type().Underlying())
+		}
+	}
+	return false
 }

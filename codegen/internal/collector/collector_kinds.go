@@ -203,17 +203,6 @@ func (c *collector) structKind(k *model.Kind, t types.Type) (*model.Kind, string
 	return k, ""
 }
 
-// isBlobOfOwnName reports whether a type is declared as persistable.Blob under another name.
-func isBlobOfOwnName(named *types.Named) bool {
-	for _, p := range named.Obj().Pkg().Imports() {
-		if p.Path() == model.PersistablePath {
-			blob := p.Scope().Lookup("Blob")
-			return blob != nil && types.Identical(named.Underlying(), blob.Type().Underlying())
-		}
-	}
-	return false
-}
-
 // enumOf returns the constants of a field's type, which stored values mean; nil unless
 // there are at least two. Those of the standard library do not change, or differ between
 // systems.
