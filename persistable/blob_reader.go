@@ -51,6 +51,11 @@ func (r *blobReader) Read(p []byte) (n int, err error) {
 		r.hashed += int64(n)
 	}
 	r.offset += int64(n)
+	if r.hashed == r.blob.Size && r.offset == r.hashed { // a caller that knows the size does not read on
+		if err := r.checkSum(); err != io.EOF {
+			return 0, err // io.CopyN drops the error of a read that completes the content
+		}
+	}
 	return n, nil
 }
 

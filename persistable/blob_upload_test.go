@@ -134,6 +134,27 @@ func TestUploadAttachedBeforeItsRetry(t *testing.T) {
 	}
 }
 
+// TestWholeBlobIsCompared: a chunk that was replaced by a sound one is noticed when the whole is read, even if the
+// caller does not read past its end, as http.ServeContent does not.
+func TestWholeBlobIsCompared(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s := blobs.PageStoreOf(db, "b")
+	b := upload(t, s, contentOf(2*chunk, 1))
+	check(t, s.Create(ctx, &blobs.Page{ID: 1, Book: "b", Scan: b}))
+	keys := format.NewBlobKeys(prefixOf(t, db, "books", "b", "pages"), "Page")
+	check(t, db.Engine().Transact(ctx, func(tx kv.Transaction) error {
+		tx.Set(keys.Chunk(b.ID, 1), format.AppendBlobChunk(nil, b.ID, 1, contentOf(chunk, 2)))
+		return nil
+	}))
+	var damaged *persistable.RecordError
+	if _, err := io.ReadAll(persistable.BlobsOf(s).Open(ctx, b)); !errors.As(err, &damaged) {
+		t.Errorf("ReadAll: %v", err)
+	}
+	if _, err := io.CopyN(io.Discard, persistable.BlobsOf(s).Open(ctx, b), 2*chunk); !errors.As(err, &damaged) {
+		t.Errorf("CopyN: %v", err)
+	}
+}
+
 // TestBlobOfAnySize: a size that no content has reads nothing, and does not panic.
 func TestBlobOfAnySize(t *testing.T) {
 	s := blobs.PageStoreOf(open(t, enginetest.Open(t)), "b")
