@@ -42,10 +42,6 @@ func (s *ArticleStore) BySectionThenSlug(section string) *persistable.RangeQuery
 	return (*persistable.RangeQuery[*Article, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, persistimpl.AppendString(nil, section), persistimpl.AppendString[string]))
 }
 
-func (s *ArticleStore) OrderedBySectionSlug() *persistable.RangeQuery[*Article, string] {
-	return (*persistable.RangeQuery[*Article, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
-}
-
 func (s *ArticleStore) BySectionPublished(section string) *persistable.RangeQuery[*Article, time.Time] {
 	return (*persistable.RangeQuery[*Article, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 1, persistimpl.AppendString(nil, section), persistimpl.AppendTime))
 }

@@ -22,6 +22,7 @@ type batch struct {
 	bytes   int             // about what is read and written
 	isFull  bool            // one more record would be too much
 	created bool            // the batch has created the store
+	deleted map[string]bool // keys of the records that it deletes, if something is done before
 	hooked  bool            // hooks of the records have written in the transaction
 	fault   error           // why the write after those that were applied cannot be applied
 }
@@ -104,11 +105,27 @@ func (b *batch) addDeletion(ctx context.Context, id []byte) error {
 	w := &b.writes[len(b.writes)-1]
 	w.store = b.store
 	w.sc.id = append(w.sc.id[:0], id...)
-	if err := b.callHooks(ctx, w); err != nil {
-		w.spoilPart(err)
+	w.deletedBefore = b.deleted
+	if err := w.makeForm(); err != nil || b.deleted[string(w.sc.key)] { // the list has it twice
 		return err
 	}
-	return w.makeForm()
+	if err := b.callHooks(ctx, w); err != nil {
+		if b.hooked {
+			b.t.spoil(err)
+		}
+		return err
+	}
+	if w.preparesDeletion() {
+		b.noteDeletion(w)
+	}
+	return nil
+}
+
+func (b *batch) noteDeletion(w *write) {
+	if b.deleted == nil {
+		b.deleted = map[string]bool{}
+	}
+	b.deleted[string(w.sc.key)] = true
 }
 
 // callHooks calls the hooks of the record of w that take the transaction.

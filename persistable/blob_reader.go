@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -35,7 +36,10 @@ func newBlobReader(ctx context.Context, b Blobs, blob Blob) *blobReader {
 // Read implements [io.Reader].
 func (r *blobReader) Read(p []byte) (n int, err error) {
 	switch {
-	case r.offset >= r.blob.Size && r.blob != format.Blob{}:
+	case r.blob.Size == 0: // an empty content, or none
+		_, err := r.load(nil, 0, 0)
+		return 0, cmp.Or(err, r.checkSum())
+	case r.offset >= r.blob.Size:
 		return 0, r.checkSum()
 	case len(p) == 0:
 		return 0, nil
@@ -109,11 +113,15 @@ func (r *blobReader) ReadAt(p []byte, offset int64) (n int, err error) {
 	if offset < 0 {
 		return 0, fmt.Errorf("persistable: a content has no position %d", offset)
 	}
+	if r.blob.Size == 0 {
+		_, err := r.load(nil, 0, 0)
+		return 0, cmp.Or(err, io.EOF)
+	}
 	const batch = blobBatch / format.BlobChunk
 	var part []byte
 	for n < len(p) {
 		at := offset + int64(n)
-		if at >= r.blob.Size && r.blob != (format.Blob{}) {
+		if at >= r.blob.Size {
 			return n, io.EOF
 		}
 		first := at / format.BlobChunk
@@ -150,6 +158,9 @@ func (r *blobReader) loadIn(ctx context.Context, t *transaction, b []byte, first
 	if o == nil {
 		return b, r.blobs.noBlob(r.blob.ID, "is not there: the store is not")
 	}
+	if r.blob.Size == 0 {
+		return b, r.checkThere(ctx, t, o)
+	}
 	var reads []kv.Future[[]byte]
 	for n := first; n < end; n++ {
 		reads = append(reads, t.Reader.Get(o.blobs.keys.Chunk(r.blob.ID, n)))
@@ -173,16 +184,21 @@ func (r *blobReader) loadIn(ctx context.Context, t *transaction, b []byte, first
 	return b, nil
 }
 
-// missing returns the error of a chunk that is not there: of a content that is gone, or damaged.
-func (r *blobReader) missing(ctx context.Context, t *transaction, o *openStore, n int64) error {
+// checkThere returns an [ErrNoBlob] if the content is gone.
+func (r *blobReader) checkThere(ctx context.Context, t *transaction, o *openStore) error {
 	keys := o.blobs.keys
 	for _, read := range []kv.Future[[]byte]{t.Reader.Get(keys.Head(r.blob.ID)), t.Reader.Get(keys.Upload(r.blob.ID))} {
 		if value, err := read.Get(ctx); err != nil || value != nil {
-			if err == nil {
-				err = r.blobs.damaged(keys.Chunk(r.blob.ID, n), errors.New("the chunk is missing"))
-			}
 			return err
 		}
 	}
 	return r.blobs.noBlob(r.blob.ID, "is not there: its record was deleted, or has another content")
+}
+
+// missing returns the error of a chunk that is not there: of a content that is gone, or damaged.
+func (r *blobReader) missing(ctx context.Context, t *transaction, o *openStore, n int64) error {
+	if err := r.checkThere(ctx, t, o); err != nil {
+		return err
+	}
+	return r.blobs.damaged(o.blobs.keys.Chunk(r.blob.ID, n), errors.New("the chunk is missing"))
 }

@@ -4,17 +4,20 @@ package persistable_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 
 	"github.com/kazahana-db/kazahana/internal/enginetest"
 	"github.com/kazahana-db/kazahana/internal/persistable/format"
+	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/kv/kvtest/faults"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/testdata/blobs"
@@ -309,4 +312,49 @@ func TestBlobInTransaction(t *testing.T) {
 	if _, err := persistable.BlobsOf(s).Open(ctx, persistable.Blob{}).Read(make([]byte, 1)); !errors.Is(err, persistable.ErrNoBlob) {
 		t.Errorf("the zero Blob: %v", err)
 	}
+}
+
+// TestRemovedEmptyContent: an empty content is there as long as its record, or its upload.
+func TestRemovedEmptyContent(t *testing.T) {
+	s := blobs.PageStoreOf(open(t, enginetest.Open(t)), "b")
+	empty := upload(t, s, nil)
+	want := func(when string, want error) {
+		t.Helper()
+		r := persistable.BlobsOf(s).Open(ctx, empty)
+		_, err := r.Read(make([]byte, 1))
+		_, at := r.ReadAt(make([]byte, 1), 7)
+		if !errors.Is(err, want) || !errors.Is(at, want) {
+			t.Errorf("%s: Read: %v, ReadAt: %v", when, err, at)
+		}
+	}
+	want("an upload", io.EOF)
+	check(t, s.Create(ctx, &blobs.Page{ID: 1, Book: "b", Scan: empty}))
+	want("of a record", io.EOF)
+	check(t, s.Delete(ctx, 1))
+	want("of a record that was deleted", persistable.ErrNoBlob)
+}
+
+// TestVerifyReadsFewChunksAtATime: a transaction of a verification reads no more of contents than of records.
+func TestVerifyReadsFewChunksAtATime(t *testing.T) {
+	engine := enginetest.Open(t)
+	s := blobs.PageStoreOf(open(t, engine), "b")
+	for i := range int64(100) {
+		check(t, s.Create(ctx, &blobs.Page{ID: i + 1, Book: "b", Scan: upload(t, s, contentOf(chunk, uint64(i)))}))
+	}
+	counted := &countedReads{Database: engine}
+	sound(t, blobs.PageStoreOf(open(t, counted), "b").Indexes().Verify)
+	if n := counted.transactions.Load(); n < 4 {
+		t.Errorf("Verify reads %d kB of contents in %d transactions", 100*chunk/1000, n)
+	}
+}
+
+// countedReads counts the transactions that read.
+type countedReads struct {
+	kv.Database
+	transactions atomic.Int64
+}
+
+func (c *countedReads) ReadTransact(ctx context.Context, fn func(kv.ReadTransaction) error) error {
+	c.transactions.Add(1)
+	return c.Database.ReadTransact(ctx, fn)
 }

@@ -140,7 +140,8 @@ func (d *deletion) collect(ctx context.Context, b *batch, size, gone int) error 
 }
 
 // addRecords adds the records of the query up to the limit of the cursor d.next, and
-// returns how many the query had. A record may come twice, if it has several entries.
+// returns how many the query had. A record may come twice, if it has several entries. All are read
+// before the first is added, because hooks and cascades may delete others of them.
 func (d *deletion) addRecords(ctx context.Context, b *batch) (found int, err error) {
 	seen := map[string]bool{}
 	for v, err := range d.q.records(ctx, d.reader(b), &d.next) {
@@ -153,6 +154,8 @@ func (d *deletion) addRecords(ctx context.Context, b *batch) (found int, err err
 		}
 		seen[string(id)] = true
 		d.ids = append(d.ids, id)
+	}
+	for _, id := range d.ids {
 		if err := b.addDeletion(ctx, id); err != nil {
 			return found, err
 		}

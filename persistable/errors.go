@@ -81,7 +81,7 @@ var (
 	// Delete records, or raise the quota (tenants.Set.SetQuota).
 	ErrQuota = errors.New("persistable: the quota would be exceeded")
 	// ErrDangling: a record was not written, because a field with the option check refers to a
-	// record that does not exist. Create that first, or in the same transaction.
+	// record that does not exist. Create that before this one, perhaps in the same transaction.
 	ErrDangling = errors.New("persistable: the record refers to one that does not exist")
 	// ErrReferred: a record was not deleted, because others refer to it by a field with the
 	// option restrict, or more than a transaction deletes by one with the option cascade. Delete

@@ -214,7 +214,7 @@ func (s *laneScan) emitBatch(ctx context.Context, batch []laneEntry, yield func(
 func (s *laneScan) emitSome(ctx context.Context, batch []laneEntry, yield func(any, error) bool) int {
 	b := newEntryBatch(s.record, s.tx, s.store)
 	defer b.release()
-	b.mayBeOld = s.tx.Writes != nil && s.tx.Count.Load() != s.writes
+	b.mayBeOld = s.tx.CountWrites() != s.writes
 	for i, e := range batch {
 		if err := b.addEntry(e.lane.ix, e.pair, len(batch)-i); err != nil {
 			yield(nil, err)

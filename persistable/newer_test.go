@@ -23,6 +23,7 @@ import (
 	"github.com/kazahana-db/kazahana/kv"
 	"github.com/kazahana-db/kazahana/persistable"
 	"github.com/kazahana-db/kazahana/persistable/dynamic"
+	"github.com/kazahana-db/kazahana/persistable/testdata/blobs"
 	"github.com/kazahana-db/kazahana/tuple"
 )
 
@@ -341,6 +342,28 @@ func TestNewerRecord(t *testing.T) {
 	_, err := s.Get(ctx, 1)
 	wantNewer(t, "Get", err, "of format 2")
 	wantNewer(t, "Save", s.Save(ctx, &Art{ID: 1, Name: "b"}), "of format 2")
+}
+
+// TestNewerBlob: a reference to a content of a later format is an ErrNewer.
+func TestNewerBlob(t *testing.T) {
+	db := open(t, enginetest.Open(t))
+	s := blobs.PageStoreOf(db, "b")
+	scan := upload(t, s, []byte("content"))
+	check(t, s.Create(ctx, &blobs.Page{ID: 1, Book: "b", Scan: scan}))
+	stored := must[[]byte](t)(scan.MarshalBinary())
+	later := append([]byte{2}, stored[1:]...)
+	changed := 0
+	for key, value := range dump(t, db) {
+		if bytes.HasPrefix([]byte(key), prefixOf(t, db, "books", "b", "pages")) && bytes.Contains(value, stored) {
+			write(t, db, func(tx kv.Transaction) { tx.Set([]byte(key), bytes.Replace(value, stored, later, 1)) })
+			changed++
+		}
+	}
+	if changed != 1 {
+		t.Fatalf("%d keys have the reference", changed)
+	}
+	_, err := s.Get(ctx, 1)
+	wantNewer(t, "Get", err, "formats up to 1")
 }
 
 // TestNewerDatabase: a database that as a whole needs what a program does not know is not

@@ -41,6 +41,11 @@ type place struct {
 	known       atomic.Pointer[openStore] // the last committed state that was read
 }
 
+// is reports whether both are the same place of one DB, of which two may be in use if a cache has dropped the first.
+func (p *place) is(other *place) bool {
+	return p == other || p != nil && other != nil && p.typ == other.typ && slices.Equal(p.path, other.path)
+}
+
 // maxArgument bounds a directory argument, so that the keys of the directory
 // layer stay within their limit.
 const maxArgument = 4096

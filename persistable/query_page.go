@@ -3,6 +3,7 @@
 package persistable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -207,35 +208,12 @@ func (r recordPlace) in(p *plan) ([]byte, error) {
 
 // inWords returns the position of a record in a search.
 func (r recordPlace) inWords(p *plan) ([]byte, error) {
-	ix := &r.store.indexes[p.Index]
-	var set index.Set
-	id := r.record.appendID(nil, r.v)
-	if e := set.Open(ix, id); e != nil {
-		if err := r.record.AppendEntries(p.Index, e, r.v); err != nil {
-			return nil, err
-		}
+	s := wordScan{query: r.query, words: p.Words, ix: &r.store.indexes[p.Index]}
+	n, err := s.countWords(r.v)
+	if err != nil || n == 0 {
+		return nil, cmp.Or(err, r.noPlace())
 	}
-	if err := set.Close(ix); err != nil {
-		return nil, r.record.indexError(err)
-	}
-	matches := p.Words.Match(func(b index.Bounds) bool {
-		for n := range set.Keys(0) {
-			if b.Contains(set.Key(0, n)[len(ix.Prefix):]) {
-				return true
-			}
-		}
-		return false
-	})
-	s := wordScan{query: r.query, words: p.Words}
-	if matches > 0 && p.Words.Phrase {
-		if has, err := s.hasPhrase(r.v); err != nil || !has {
-			matches = 0
-		}
-	}
-	if matches == 0 {
-		return nil, r.noPlace()
-	}
-	return positionOf(matches, id), nil
+	return positionOf(n, r.record.appendID(nil, r.v)), nil
 }
 
 // inRecords returns the position in the order of ids.

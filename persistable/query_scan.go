@@ -326,11 +326,8 @@ func (q *query) countRecord(n *int) error {
 
 // scanLanes yields the records of a plan of several ranges.
 func (q *query) scanLanes(ctx context.Context, t *transaction, o *openStore, begun indexScan, c *cursor, yield func(any, error) bool) {
-	s := laneScan{query: q, plan: begun.plan, cursor: c, tx: t, store: o, lanes: begun.lanes, filter: q.newFilter(&begun.plan), window: newRecordWindow()}
+	s := laneScan{query: q, plan: begun.plan, cursor: c, tx: t, store: o, lanes: begun.lanes, filter: q.newFilter(&begun.plan), window: newRecordWindow(), writes: t.CountWrites()}
 	defer s.close()
-	if t.Writes != nil {
-		s.writes = t.Count.Load()
-	}
 	for !s.isAtEnd() {
 		batch, err := s.takeBatch(ctx)
 		if !s.emitBatch(ctx, batch, yield) {

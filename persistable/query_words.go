@@ -37,10 +37,12 @@ type wordScan struct {
 	ix    *index.Index
 	tx    *transaction
 	store *openStore
+
+	writes int64 // how many the transaction had made before the entries were read
 }
 
 func (q *query) newWordScan(t *transaction, o *openStore, p *plan) wordScan {
-	return wordScan{query: q, words: p.Words, ix: &o.indexes[p.Index], tx: t, store: o}
+	return wordScan{query: q, words: p.Words, ix: &o.indexes[p.Index], tx: t, store: o, writes: t.CountWrites()}
 }
 
 // after returns the hits after a cursor, in the direction of the query.
@@ -153,6 +155,7 @@ func (s wordScan) emit(ctx context.Context, hits []hit, c *cursor, yield func(an
 func (s wordScan) emitBatch(ctx context.Context, hits []hit, c *cursor, yield func(any, error) bool) int {
 	b := newEntryBatch(s.record, s.tx, s.store)
 	defer b.release()
+	b.mayBeOld = s.tx.CountWrites() != s.writes
 	entries := make([]kv.KeyValue, len(hits))
 	for i := range hits {
 		entries[i] = hits[i].entry
@@ -163,7 +166,7 @@ func (s wordScan) emitBatch(ctx context.Context, hits []hit, c *cursor, yield fu
 		records, err = b.awaitSome(ctx)
 	}
 	for i, v := range records {
-		if !s.emitRecord(v, hits[i].position, c, yield) {
+		if !s.emitRecord(v, b.mayBeOld, hits[i].position, c, yield) {
 			return 0
 		}
 	}
@@ -174,29 +177,67 @@ func (s wordScan) emitBatch(ctx context.Context, hits []hit, c *cursor, yield fu
 	return len(records)
 }
 
-// emitRecord yields a record unless its texts lack the phrase. It reports whether the query goes on.
-func (s wordScan) emitRecord(v any, position []byte, c *cursor, yield func(any, error) bool) bool {
-	if s.hides(v) {
+// emitRecord yields the record of a hit, which may be old, unless the search does not find it. It reports whether the
+// query goes on.
+func (s wordScan) emitRecord(v any, old bool, position []byte, c *cursor, yield func(any, error) bool) bool {
+	if v == nil || s.hides(v) {
 		c.position = position
 		return true
 	}
+	found, err := true, error(nil)
 	if s.words.Phrase {
-		if err := s.countRecord(&c.looked); err != nil {
-			yield(nil, err)
-			return false
-		}
-		has, err := s.hasPhrase(v)
-		if err != nil {
-			yield(nil, err)
-			return false
-		}
-		if !has {
-			c.position = position
-			return true
-		}
+		err = s.countRecord(&c.looked)
+	}
+	if err == nil && (old || s.words.Phrase) {
+		found, err = s.finds(v, old)
+	}
+	switch {
+	case err != nil:
+		yield(nil, err)
+		return false
+	case !found:
+		c.position = position
+		return true
 	}
 	c.movePast(position)
 	return yield(v, nil) && !c.done
+}
+
+// finds reports whether the record of a hit has the phrase, if that is what is sought, and if the hit may be old, the
+// words.
+func (s wordScan) finds(v any, old bool) (bool, error) {
+	if old {
+		n, err := s.countWords(v)
+		return n > 0, err
+	}
+	return s.hasPhrase(v)
+}
+
+// countWords returns how many of the words a record has; 0 if the search does not find it.
+func (s wordScan) countWords(v any) (int, error) {
+	var set index.Set
+	if e := set.Open(s.ix, s.record.appendID(nil, v)); e != nil {
+		if err := s.record.AppendEntries(s.plan.Index, e, v); err != nil {
+			return 0, err
+		}
+	}
+	if err := set.Close(s.ix); err != nil {
+		return 0, s.record.indexError(err)
+	}
+	n := s.words.Match(func(b index.Bounds) bool {
+		for n := range set.Keys(0) {
+			if b.Contains(set.Key(0, n)[len(s.ix.Prefix):]) {
+				return true
+			}
+		}
+		return false
+	})
+	if n > 0 && s.words.Phrase {
+		if has, err := s.hasPhrase(v); err != nil || !has {
+			return 0, err
+		}
+	}
+	return n, nil
 }
 
 // hasPhrase reports whether one of the texts of a record has the words one after the other.

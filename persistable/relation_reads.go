@@ -94,7 +94,7 @@ func (rs *relationReads) dependOn(w *write, touched map[string]bool) bool {
 	if rs == nil || len(touched) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(rs.referrers, func(r referrerRead) bool { return r.place == w.place }) ||
+	return slices.ContainsFunc(rs.referrers, func(r referrerRead) bool { return r.place.is(w.place) }) ||
 		slices.ContainsFunc(rs.referred, func(r referredRead) bool { return touched[string(r.key)] })
 }
 
@@ -170,8 +170,8 @@ func (rs *relationReads) checkReferred(ctx context.Context, w *write) error {
 		if err != nil {
 			return err
 		}
-		if !found && (r.place != w.place || !bytes.Equal(r.id, w.sc.id)) {
-			return sentinel.Mark(ErrDangling, fmt.Errorf("persistable: %s %s refers by %s to the %s %s, which does not exist%s: create that first, or in the same transaction",
+		if !found && (!r.place.is(w.place) || !bytes.Equal(r.id, w.sc.id)) {
+			return sentinel.Mark(ErrDangling, fmt.Errorf("persistable: %s %s refers by %s to the %s %s, which does not exist%s: create that before this one, perhaps in the same transaction",
 				w.Type, w.idText(), r.ref.Field, r.place.typ, idText(r.id), r.place.inDirectory()))
 		}
 	}

@@ -21,6 +21,7 @@ const maxCascade = 1000
 // cascade. A nil cascade is none.
 type cascade struct {
 	doomed map[string]bool // the keys of the records
+	before map[string]bool // those that a batch deletes before the first of them: their hooks were called
 }
 
 // cascadeKey is the key under which a context carries the cascade that a deletion is a part of.
@@ -33,7 +34,9 @@ func (c *cascade) size() int {
 	return len(c.doomed)
 }
 
-func (c *cascade) includes(key []byte) bool { return c != nil && c.doomed[string(key)] }
+func (c *cascade) includes(key []byte) bool {
+	return c != nil && (c.doomed[string(key)] || c.before[string(key)])
+}
 
 // referrerRead is the read of the entries of the records that refer to one by a field.
 type referrerRead struct {
@@ -100,7 +103,13 @@ func (rs *relationReads) startReferrers(w *write) error {
 
 // most is how many entries show whether a record refers to the one which the write removes, and is
 // not deleted with it: one more than those that are, the record itself included.
-func (rs *relationReads) most() int { return 2 + rs.cascade.size() }
+func (rs *relationReads) most() int {
+	most := 2 + rs.cascade.size()
+	if rs.cascade != nil {
+		most += len(rs.cascade.before)
+	}
+	return most
+}
 
 // checkReferrers returns an [ErrReferred] if a record refers to the one that the write removes,
 // and is not deleted with it. Otherwise the transaction conflicts with writes that have
@@ -138,7 +147,8 @@ func deletesReferrers(r *record) bool {
 // with that key, which the write removes.
 func (rs *relationReads) deleteReferrers(ctx context.Context, w *write, key []byte) error {
 	if rs.cascade == nil {
-		rs.cascade = &cascade{doomed: map[string]bool{}}
+		rs.cascade = &cascade{doomed: map[string]bool{}, before: w.deletedBefore}
+		defer func() { rs.cascade.before = nil }() // the write itself comes after theirs
 		ctx = context.WithValue(ctx, cascadeKey{}, rs.cascade)
 	}
 	rs.cascade.doomed[string(key)] = true
@@ -159,7 +169,7 @@ func (rs *relationReads) deleteReferring(ctx context.Context, w *write, ref *era
 	if err != nil {
 		return err
 	}
-	keys, ids, err := r.await(ctx, w.t, w.sc.id, maxCascade+2)
+	keys, ids, err := r.await(ctx, w.t, w.sc.id, maxCascade+2+len(rs.cascade.before))
 	if err != nil {
 		return err
 	}

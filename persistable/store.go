@@ -110,7 +110,8 @@ func (s *Store[T, ID]) Save(ctx context.Context, v T) error {
 // transaction: concurrent changes are not lost. If there is no such record, or a
 // concurrent transaction deletes it, Update returns [ErrNotFound]. It returns an
 // error of change as it is; then nothing is written, unless the error is also a
-// [kv.ErrOutcomeUnknown]. If change leaves the record as it is, nothing is written either.
+// [kv.ErrOutcomeUnknown]. If change leaves the record as it is, nothing is written either, unless
+// a field has the option updated.
 //
 // change may run again after a conflict, each time with the record as it is then, so
 // it must have no effect but on the record. It must not change the id. If the

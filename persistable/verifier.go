@@ -169,7 +169,7 @@ func (v *verifier) verifyRecords(ctx context.Context, t *transaction, o *openSto
 		}
 		checks = v.appendChecks(checks, t.Reader, o.indexes, &set, g)
 		part.bytes += g.Size()
-		if read += g.Size() + 1; read > maxVerifyBytes {
+		if read += g.Size() + 1; read+blobs.bytes > maxVerifyBytes {
 			c.done = true // this batch
 			break
 		}

@@ -17,6 +17,7 @@ type blobChecks struct {
 	place  blobPlace
 	reader kv.ReadTransaction
 	list   []blobCheck
+	bytes  int // that the reads take
 }
 
 type blobCheck struct {
@@ -40,6 +41,7 @@ func (c *blobChecks) add(q *query, g scan.Group) error {
 			blob: b, key: slices.Clone(g.Key), id: slices.Clone(g.ID),
 			head: c.reader.Get(c.place.keys.Head(b.ID)), last: c.reader.Get(c.place.keys.Chunk(b.ID, b.Chunks()-1)),
 		})
+		c.bytes += int(min(b.Size, format.BlobChunk))
 	}
 	return err
 }

@@ -37,6 +37,8 @@ type write struct {
 	withDeleted bool // deleted records are there
 	marked      bool // v is the stored record, with the time of its deletion
 
+	deletedBefore map[string]bool // keys of the records that its batch deletes before this one
+
 	change func(v any) error // makes the new form of the stored one; nil but for update
 
 	writesBefore int64 // of the transaction, when the reads were started

@@ -20,11 +20,14 @@ func (w *write) callHooks(ctx context.Context) error {
 	switch {
 	case w.v != nil && w.Hooks.InTransaction():
 		return w.noteHookWrites(func() error { return w.callHooksIn(ctx, w.t, w.v, w.mustBeNew) })
-	case w.v == nil && (w.Hooks.BeforeDelete != nil || deletesReferrers(w.record)):
+	case w.v == nil && w.preparesDeletion():
 		return w.noteHookWrites(func() error { return w.prepareDeletion(ctx) })
 	}
 	return nil
 }
+
+// preparesDeletion reports whether something is done before records of the type are removed.
+func (r *record) preparesDeletion() bool { return r.Hooks.BeforeDelete != nil || deletesReferrers(r) }
 
 // prepareDeletion calls the hook before the removal of the record, and deletes the records that are
 // deleted with it, if it is there.

@@ -18,6 +18,7 @@ import (
 const (
 	maxTransactions = 10_000
 	maxCalls        = 4096                       // that wait for an answer; further ones are not read then
+	maxLasting      = kv.MaxWatches              // watches that wait, and as many versionstamps
 	maxWritten      = 4 * kv.MaxTransactionSize  // bytes, in the transactions that have not ended
 	maxRequest      = kv.MaxTransactionSize / 10 // bytes on the wire: the largest value, its key and what is around them fit in
 	writeWithin     = 30 * time.Second           // how long a client may take to read an answer
@@ -30,7 +31,9 @@ type session struct {
 	conn   net.Conn
 	ctx    context.Context
 
-	calls        chan struct{} // has an element for each call that waits for its answer
+	calls        chan struct{} // has an element for each call that waits for its answer, but for those that outlast the commit
+	watches      chan struct{} // has one for each watch that waits
+	stamps       chan struct{} // and for each versionstamp
 	waits        sync.WaitGroup
 	transactions map[uint64]*transaction // only the reader of the connection uses it
 
@@ -48,7 +51,7 @@ func serveConn(ctx context.Context, conn net.Conn, db kv.Database, writes bool) 
 	defer stop()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	s := &session{
-		db: db, writes: writes, conn: conn, ctx: ctx, calls: make(chan struct{}, maxCalls),
+		db: db, writes: writes, conn: conn, ctx: ctx, calls: make(chan struct{}, maxCalls), watches: make(chan struct{}, maxLasting), stamps: make(chan struct{}, maxLasting),
 		transactions: map[uint64]*transaction{}, out: make(chan struct{}, 1), to: gob.NewEncoder(conn),
 	}
 	s.read()
@@ -73,20 +76,40 @@ func (s *session) read() {
 			_, _ = s.start(req)() // it has no result
 			continue
 		}
-		if !req.Verb.outlasts() {
-			select {
-			case s.calls <- struct{}{}:
-			case <-s.ctx.Done():
-				return
-			}
+		count, start := s.countOf(req.Verb), s.start
+		if count != s.calls && len(count) == maxLasting {
+			count, start = s.calls, refuseLasting
 		}
-		wait := s.start(req)
-		s.waits.Go(func() { s.answer(req, wait) })
+		select {
+		case count <- struct{}{}:
+		case <-s.ctx.Done():
+			return
+		}
+		wait := start(req)
+		s.waits.Go(func() { s.answer(req.Call, wait, count) }) // without the request, which may be large
 	}
 }
 
 // readerOnly hides other methods, so that the decoder has a buffer of its own.
 type readerOnly struct{ io.Reader }
+
+// countOf returns among which calls one is counted.
+func (s *session) countOf(v verb) chan struct{} {
+	switch v {
+	case watch:
+		return s.watches
+	case getVersionstamp:
+		return s.stamps
+	}
+	return s.calls
+}
+
+// refuseLasting answers a call of which there are too many.
+func refuseLasting(Request) (wait func() (Response, error)) {
+	return func() (Response, error) {
+		return Response{}, kv.NewError(kv.CodeTooManyWatches, "%d watches, or versionstamps, of the connection wait already", maxLasting)
+	}
+}
 
 // start starts a call.
 func (s *session) start(req Request) (wait func() (Response, error)) {
@@ -97,18 +120,16 @@ func (s *session) start(req Request) (wait func() (Response, error)) {
 	return t.start(s, req)
 }
 
-// answer waits for the result of a call, and sends it.
-func (s *session) answer(req Request, wait func() (Response, error)) {
+// answer waits for the result of a call, sends it, and takes the call out of those that are counted.
+func (s *session) answer(number uint64, wait func() (Response, error), count <-chan struct{}) {
+	defer func() { <-count }()
 	resp, err := wait()
-	resp.Call, resp.Failure = req.Call, failureOf(err)
+	resp.Call, resp.Failure = number, failureOf(err)
 	s.out <- struct{}{}
 	defer func() { <-s.out }()
 	_ = s.conn.SetWriteDeadline(time.Now().Add(writeWithin)) // if it cannot be set, writes fail, too
 	if s.to.Encode(resp) != nil {
 		s.conn.Close() // the reader ends the session
-	}
-	if !req.Verb.outlasts() {
-		<-s.calls
 	}
 }
 

@@ -233,3 +233,81 @@ func TestCommitGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// TestManyVersionstamps: too many that wait are refused, and those that are there make room. Watches are counted apart.
+func TestManyVersionstamps(t *testing.T) {
+	db := attach(t, enginetest.InProcess(t), true)
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamps := make([]kv.Future[[]byte], maxLasting+1)
+	for i := range stamps {
+		stamps[i] = tx.GetVersionstamp()
+	}
+	if _, err := stamps[maxLasting].Get(t.Context()); kv.CodeOf(err) != kv.CodeTooManyWatches {
+		t.Errorf("one too many: %v", err)
+	}
+	fired := setTwice(t, db)
+	if _, err := fired.Get(t.Context()); err != nil {
+		t.Errorf("a watch while versionstamps wait: %v", err)
+	}
+	tx.Reset()
+	for _, stamp := range stamps[:maxLasting] {
+		if _, err := stamp.Get(t.Context()); err == nil {
+			t.Fatal("a transaction that was reset has a versionstamp")
+		}
+	}
+	stamp := tx.GetVersionstamp()
+	tx.Set([]byte("k"), nil)
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stamp.Get(t.Context()); err != nil {
+		t.Errorf("a versionstamp when there is room: %v", err)
+	}
+}
+
+// setTwice sets a key, watches it, and sets it again.
+func setTwice(t *testing.T, db kv.Database) (fired kv.Future[struct{}]) {
+	t.Helper()
+	for _, value := range []string{"a", "b"} {
+		if err := db.Transact(t.Context(), func(tx kv.Transaction) error {
+			tx.Set([]byte("watched"), []byte(value))
+			if value == "a" {
+				fired = tx.Watch([]byte("watched"))
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fired
+}
+
+// TestBytesOfConflictRanges: what read conflict ranges take is bounded as writes are, and does not make a commit one
+// that writes.
+func TestBytesOfConflictRanges(t *testing.T) {
+	db := attach(t, enginetest.InProcess(t), false)
+	key := make([]byte, kv.MaxKeySize-1)
+	add := func(n int) error {
+		tx, err := db.Begin()
+		if err != nil {
+			return err
+		}
+		defer tx.Release()
+		for i := range n {
+			key[0], key[1] = byte(i), byte(i>>8)
+			if err := tx.AddReadConflictKey(key); err != nil {
+				return err
+			}
+		}
+		return tx.Commit(t.Context())
+	}
+	if err := add(1); err != nil {
+		t.Errorf("one: %v", err)
+	}
+	if err := add(maxWritten / len(key)); kv.CodeOf(err) != kv.CodeTransactionTooLarge || !strings.Contains(err.Error(), "of the connection") {
+		t.Errorf("many: %v", err)
+	}
+}

@@ -3,6 +3,7 @@
 package remote
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -13,7 +14,7 @@ import (
 // transaction is one of a client's. Its calls are started by one goroutine.
 type transaction struct {
 	tx      kv.Transaction
-	watches map[uint64]kv.Future[struct{}] // by the number of the call
+	watches map[uint64]kv.Future[struct{}] // that may not have fired, by the number of the call; under mu
 	written int                            // bytes
 	failed  error                          // of the commit, whatever the engine says; nil if there is none
 
@@ -84,9 +85,10 @@ func (t *transaction) revive() {
 
 // start starts a call, and returns what waits for its answer.
 func (t *transaction) start(s *session, req Request) (wait func() (Response, error)) {
-	result := t.startUnlessExpired(s, req, t.begin(req.Verb))
+	v := req.Verb
+	result := t.startUnlessExpired(s, req, t.begin(v))
 	return func() (Response, error) {
-		defer t.done(req.Verb)
+		defer t.done(v)
 		return result()
 	}
 }
@@ -111,15 +113,15 @@ func (t *transaction) startUnlessExpired(s *session, req Request, expired bool) 
 
 var errExpired = kv.NewError(kv.CodeTransactionTooOld, "nothing was asked of the transaction for %v", kv.MaxTransactionAge)
 
-// note notes what a call writes, and why the transaction cannot commit then. It reports whether there
-// is room for it.
+// note notes what a call adds to the transaction, and why it cannot commit then. It reports whether there is room for
+// it.
 func (t *transaction) note(s *session, req *Request) bool {
 	n := req.size()
 	switch {
 	case !s.take(n):
-		t.failed = kv.NewError(kv.CodeTransactionTooLarge, "the transactions of the connection write more than %d bytes together", maxWritten)
+		t.failed = kv.NewError(kv.CodeTransactionTooLarge, "the transactions of the connection hold more than %d bytes of writes and conflict ranges together", maxWritten)
 		return false
-	case !s.writes && t.failed == nil:
+	case !s.writes && t.failed == nil && req.Verb.changes():
 		t.failed = ErrReadOnly
 	}
 	t.written += n
@@ -133,6 +135,32 @@ var ErrReadOnly = kv.NewError(kv.CodeTransactionReadOnly, "the program serves it
 func (t *transaction) forgetWrites(s *session) {
 	s.give(t.written)
 	t.written, t.failed = 0, nil
+}
+
+// watch sets a watch, and returns what waits for it.
+func (t *transaction) watch(ctx context.Context, req Request) (wait func() (Response, error)) {
+	number, w := req.Call, t.tx.Watch(req.Key)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watches[number] = w
+	fired := none(ctx, w)
+	return func() (Response, error) {
+		defer t.forgetWatch(number)
+		return fired()
+	}
+}
+
+func (t *transaction) forgetWatch(number uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.watches, number)
+}
+
+func (t *transaction) cancelWatch(number uint64) {
+	t.mu.Lock()
+	w := t.watches[number]
+	t.mu.Unlock()
+	w.Cancel()
 }
 
 // close ends the transaction and its watches. A commit that is under way goes on.

@@ -33,14 +33,13 @@ func (t *transaction) startCall(s *session, req Request) (wait func() (Response,
 	case getVersionstamp:
 		return values(ctx, t.tx.GetVersionstamp())
 	case watch:
-		w := t.tx.Watch(req.Key)
-		t.watches[req.Call] = w
-		return none(ctx, w)
+		return t.watch(ctx, req)
 	case commit:
 		return t.startCommit(s)
 	case onError:
-		if s.writes { // else a commit that follows at once could commit what OnError has not dropped yet
-			t.forgetWrites(s)
+		failed := t.failed
+		if t.forgetWrites(s); !s.writes { // a commit that follows at once could commit what OnError has not dropped yet
+			t.failed = failed
 		}
 		return func() (Response, error) { return Response{}, t.tx.OnError(ctx, req.Failure.err()) }
 	case conflictRanges:
@@ -75,7 +74,7 @@ func (t *transaction) startCommit(s *session) (wait func() (Response, error)) {
 
 // doNow does a call that needs no waiting.
 func (t *transaction) doNow(s *session, req Request) (resp Response, err error) {
-	if req.Verb.changes() && !t.note(s, &req) {
+	if (req.Verb.changes() || req.Verb == addReadConflictRange) && !t.note(s, &req) {
 		return resp, nil // the commit has the error
 	}
 	switch req.Verb {
@@ -92,7 +91,7 @@ func (t *transaction) doNow(s *session, req Request) (resp Response, err error) 
 	case addWriteConflictRange:
 		err = t.tx.AddWriteConflictRange(req.Range)
 	case cancelWatch:
-		t.watches[uint64(req.Integer)].Cancel()
+		t.cancelWatch(uint64(req.Integer))
 	case setReadVersion:
 		t.tx.SetReadVersion(req.Integer)
 	case setOption:

@@ -19,18 +19,22 @@ const (
 	Deleted = "deleted"
 )
 
-// ruleWords are all words of rules, those of bounds without their values.
-var ruleWords = append([]string{Created, Updated, Deleted}, BoundOptions...)
+// Ref is the word of a field that refers to records: its value is their directory, with a slash and their type after
+// it. A {Field} of that path is one of the field's own directory.
+const Ref = "ref"
+
+// ruleWords are all words of rules, those of bounds and references without their values.
+var ruleWords = slices.Concat([]string{Created, Updated, Deleted}, BoundOptions, []string{Ref})
 
 // BoundOptions are the options that bound the values of a field, in the order of the text.
 var BoundOptions = []string{"min", "max", "maxlen", "match"}
 
-// Rules are what writes check of a field, or set in it. A stored value may break them.
+// Rules are what writes check of a field, or set in it, and to which records it refers. A stored value may break them.
 type Rules struct {
 	// Revision grows with each change of the words in persist.lock: of the rules of two programs
 	// those with the greater one are the newer. 0: the field never had any.
 	Revision int
-	Words    []string // created, updated, deleted, or such as min=1, with a Go literal without spaces
+	Words    []string // created, updated, deleted, or such as min=1 and ref="a/B", with a Go literal without spaces
 }
 
 // Has reports whether a word is one of the rules.
@@ -75,6 +79,9 @@ func cutRules(words []string) (r Rules, rest []string, ok bool) {
 	}
 	return r, rest, true
 }
+
+// Literal returns the Go literal of a text without spaces.
+func Literal(text string) string { return strings.ReplaceAll(strconv.QuoteToASCII(text), " ", `\x20`) }
 
 // BoundText returns a bound of a field as people write it.
 func BoundText(kind, option, literal string) string {

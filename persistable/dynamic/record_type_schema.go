@@ -56,7 +56,7 @@ type Field struct {
 	Was      []string // the kinds that earlier programs gave it
 	Argument bool     // it is a {Field} of the directory
 
-	Rules     []string   // min=, max=, maxlen= and match=, each with a Go literal, which writes check; created, updated, deleted: writes set it
+	Rules     []string   // min=, max=, maxlen= and match=, each with a Go literal, which writes check; created, updated, deleted: writes set it; ref=, with the directory and type of the records to which it refers
 	Constants []Constant // with the option enum: the names of values
 }
 

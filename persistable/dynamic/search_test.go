@@ -186,6 +186,47 @@ func checkSearch(t *testing.T, random *rand.Rand, s *kinds.EveryStore, all []*ki
 	same("across transactions", scanned, want)
 }
 
+// TestSearchOverItsOwnChanges: a transaction deletes and changes records that a search of it has not come to yet. They are
+// not found, and no entry is said to lead nowhere.
+func TestSearchOverItsOwnChanges(t *testing.T) {
+	db, s := openKinds(t)
+	const n = 300
+	for _, m := range []persistable.Match{persistable.AllWords, persistable.AnyWord, persistable.Phrase} {
+		for i := range n {
+			check(t, s.SaveMany(ctx, []*kinds.Every{{ID: idgen.ID(i + 1), Group: "g", Number: 5, Text: "red fox"}}, persistable.BatchOptions{}))
+		}
+		var found []idgen.ID
+		check(t, db.Transact(ctx, func(tx persistable.Tx) error {
+			found = nil
+			bound := s.In(tx)
+			for v, err := range bound.SearchTextPtrTextTexts("red fox", m).All(ctx) {
+				if err != nil {
+					return err
+				}
+				found = append(found, v.ID)
+				switch other := n + 1 - v.ID; {
+				case other%3 == 0:
+					err = bound.Delete(ctx, other)
+				case other%3 == 1:
+					err = bound.Update(ctx, other, func(v *kinds.Every) error { v.Text = "fox hound"; return nil })
+				}
+				if err != nil && !errors.Is(err, persistable.ErrNotFound) {
+					return err
+				}
+			}
+			return nil
+		}))
+		for _, id := range found {
+			if id > 256 && (id%3 == 0 || id%3 == 1 && m != persistable.AnyWord) {
+				t.Errorf("%d: %d is found after its change", m, id)
+			}
+		}
+		if len(found) < n/2 {
+			t.Errorf("%d: %d are found", m, len(found))
+		}
+	}
+}
+
 // TestSearchLimits: what would read or write too much is an error that says what to do.
 func TestSearchLimits(t *testing.T) {
 	db, s := openKinds(t)
@@ -196,6 +237,15 @@ func TestSearchLimits(t *testing.T) {
 	if !errors.Is(err, persistable.ErrFilterLimit) || !strings.Contains(err.Error(), "more than 4 entries in the index Every_search_Text_PtrText_Texts") {
 		t.Errorf("a search that is too broad: %v", err)
 	}
+	var words strings.Builder
+	for i := range 101 {
+		fmt.Fprintf(&words, "w%d ", i)
+	}
+	_, err = s.SearchTextPtrTextTexts(words.String(), persistable.AnyWord).Slice(ctx)
+	if !errors.Is(err, persistable.ErrFilterLimit) || !strings.Contains(err.Error(), "101 words, at most 100") {
+		t.Errorf("a search for many words: %v", err)
+	}
+	must[[]*kinds.Every](t)(s.SearchTextPtrTextTexts(strings.TrimSuffix(words.String(), "w100 "), persistable.AnyWord).Slice(ctx))
 	if n := must[int](t)(s.SearchTextPtrTextTexts("common", persistable.AllWords).FilterLimit(5).Count(ctx)); n != 5 {
 		t.Errorf("%d records, want 5", n)
 	}

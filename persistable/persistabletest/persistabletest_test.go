@@ -103,16 +103,18 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestSeed: a seed repeats what happens to transactions.
+// TestSeed: a seed repeats what happens to transactions. Transactions of records are not compared: the first of them
+// makes directories, which takes one read more where two draw the same random prefix.
 func TestSeed(t *testing.T) {
 	runs := func(seed uint64) (all []int) {
 		db := persistabletest.Open(t, persistabletest.Options{CountedIDs: true, Hostile: true, Seed: seed})
-		accounts := bazaar.AccountStoreOf(db, "t")
 		for range 20 {
 			n := 0
-			if err := db.Transact(t.Context(), func(tx persistable.Tx) error {
-				n++ //persistvet:ignore retryeffect it counts the attempts
-				return accounts.In(tx).Save(t.Context(), &bazaar.Account{ID: "1", TenantID: "t", Email: "a"})
+			if err := db.Engine().Transact(t.Context(), func(tx kv.Transaction) error {
+				n++
+				tx.Set([]byte("k"), nil)
+				_, err := tx.Get([]byte("k")).Get(t.Context())
+				return err
 			}); err != nil {
 				t.Fatal(err)
 			}

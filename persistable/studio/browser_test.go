@@ -3,14 +3,12 @@
 package studio
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/kazahana-db/kazahana/idgen"
 	"github.com/kazahana-db/kazahana/internal/bazaar"
 	"github.com/kazahana-db/kazahana/internal/browsertest"
 )
@@ -62,6 +60,7 @@ func TestBrowser(t *testing.T) {
 		{"hostile contents", (*visit).seeHostileContents},
 		{"tenants", (*visit).seeTenants},
 		{"errors", (*visit).seeErrors},
+		{"references", (*visit).followReferences},
 	} {
 		t.Run(view.name, func(t *testing.T) {
 			v := &visit{page.For(t), s}
@@ -233,117 +232,6 @@ func (v *visit) chooseColumns() {
 	v.openView("records?limit=10&"+ordersPath, "Order")
 }
 
-// createRecord writes a new record, first one that cannot be.
-func (v *visit) createRecord() {
-	v.openView("records?"+ordersPath, "Order")
-	v.press("#new")
-	v.WantSoon(".editor", "The library makes the id.")
-	v.CheckPage("new")
-	v.replaceJSON(`"Number": ""`, `"Number": "A-1001"`)
-	v.press("#save")
-	v.WantSoon(".editor [role=alert]", "A-1001")
-	v.replaceJSON(`"Number": "A-1001"`, `"Number": "N-2000"`)
-	v.press("#save")
-	v.WantSoon(".toasts", "The record was created.")
-	v.wantAddress("record?")
-	v.WantSoon("main", "N-2000")
-	o, err := bazaar.OrderStoreOf(v.site.db, "tenant-1").ByNumber(v.Context(), "N-2000")
-	if err != nil {
-		v.Fatal(err)
-	}
-	if err := bazaar.OrderStoreOf(v.site.db, "tenant-1").Delete(v.Context(), o.ID); err != nil {
-		v.Fatal(err)
-	}
-}
-
-func (v *visit) seeRecord() {
-	v.openView("record?id="+firstOrder+"&"+ordersPath, firstOrder)
-	v.WantText("main", "Domkloster 4")
-	v.WantText("main", "message(Address)")
-	v.CheckPage("record")
-	v.press("section:last-of-type summary")
-	v.WantSoon("section:last-of-type details[open]", "key")
-	v.seeInnerJSON()
-}
-
-// seeInnerJSON sees a text that is JSON laid out, with all digits of its numbers.
-func (v *visit) seeInnerJSON() {
-	const id = 72623859790382858
-	store := bazaar.OrderStoreOf(v.site.db, "tenant-1")
-	for number, laidOut := range map[string]bool{`{"a":{"b":9007199254740993}}`: true, `{"a":`: false} {
-		var was string
-		if err := store.Update(v.Context(), id, func(o *bazaar.Order) error { was, o.Number = o.Number, number; return nil }); err != nil {
-			v.Fatal(err)
-		}
-		v.openView(fmt.Sprintf("record?id=%d&%s", id, ordersPath), "Order")
-		v.WantText("main", `"a"`)
-		if shown := browsertest.Evaluate[bool](v.Page, "[...document.querySelectorAll('[data-inner]')].some(e => e.innerText.includes('    \"b\": 9007199254740993'))"); shown != laidOut {
-			v.Errorf("%s is laid out: %v", number, shown)
-		}
-		if err := store.Update(v.Context(), id, func(o *bazaar.Order) error { o.Number = was; return nil }); err != nil {
-			v.Fatal(err)
-		}
-	}
-}
-
-func (v *visit) editRecord() {
-	v.openView("record?id="+firstOrder+"&"+ordersPath, firstOrder)
-	v.press("#edit")
-	v.WantSoon(".editor", "The record as JSON")
-	v.CheckPage("editor")
-	v.replaceJSON(`"Amount": -300`, `"Amount": 9007199254740993`)
-	v.press("#save")
-	v.WantSoon(".toasts", "The record was saved.")
-	v.WantSoon("main", "9007199254740993")
-	v.press("#edit")
-	v.WantSoon(".editor", "The record as JSON")
-	store := bazaar.OrderStoreOf(v.site.db, "tenant-1")
-	change := func(o *bazaar.Order) error { o.Country = "PT"; return nil }
-	if err := store.Update(v.Context(), 72623859790382856, change); err != nil {
-		v.Fatal(err)
-	}
-	v.replaceJSON(`"Country": "DE"`, `"Country": "ES"`)
-	v.press("#save")
-	v.WantSoon(".editor [role=alert]", "The record has changed in the database")
-	v.WantText("main", "DE")
-	v.pressText(".editor", "Load it as it is now")
-	v.WantSoon("main table", "PT")
-	v.press("#edit")
-	v.WantSoon(".editor", "The record as JSON")
-	v.replaceJSON(`"Amount": 9007199254740993`, `"Amount": "much"`)
-	v.press("#save")
-	v.WantSoon(".editor [role=alert]", "Amount")
-	v.deleteRecord(store)
-}
-
-func (v *visit) deleteRecord(store *bazaar.OrderStore) {
-	const last = "72623859790382879"
-	v.openView("record?id="+last+"&"+ordersPath, last)
-	v.press("#delete")
-	v.WantSoon("dialog", "It cannot be undone.")
-	v.WantText("dialog", "its entries in")
-	v.CheckPage("delete")
-	v.PressKeys(kb.Escape)
-	if !v.AwaitTrue("!document.querySelector('dialog') && document.activeElement.id === 'delete'") {
-		v.Error("Escape does not lead back to the button")
-	}
-	v.press("#delete")
-	v.pressText("dialog", "Delete the record")
-	v.WantSoon(".toasts", "The record was deleted.")
-	v.wantAddress("records?")
-	if there, err := store.Exists(v.Context(), idgen.ID(72623859790382879)); err != nil || there {
-		v.Errorf("the record is there: %v, %v", there, err)
-	}
-}
-
-// replaceJSON changes the text in the editor.
-func (v *visit) replaceJSON(from, to string) {
-	v.Helper()
-	if !browsertest.Evaluate[bool](v.Page, "(() => { const a = document.getElementById('json'); const was = a.value; a.value = was.replace('"+from+"', '"+to+"'); return a.value !== was; })()") {
-		v.Fatalf("the editor has no %s: %s", from, browsertest.Evaluate[string](v.Page, "document.getElementById('json').value"))
-	}
-}
-
 func (v *visit) seeIndexes() {
 	v.openView("indexes?"+ordersPath, "Order")
 	v.WantText("main", "Order_Status_CreatedAt")
@@ -427,4 +315,45 @@ func (v *visit) seeMetrics() {
 	v.WantText(".heading", "Go on")
 	v.press("details summary")
 	v.WantSoon("details[open]", "Commits")
+}
+
+func (v *visit) seeSizes() {
+	v.openView("sizes", "Sizes")
+	v.WantSoon(".treemap", "tenants")
+	v.CheckPage("sizes")
+	v.checkMapWidth()
+	v.RunSteps(chromedp.Evaluate[chromedp.Void](`document.querySelector('.tile[href*="p=tenants"]').focus()`))
+	v.PressKeys(kb.Enter)
+	v.WantSoon("h1", "Sizes in tenants")
+	v.WantSoon(".treemap", "tenant-1")
+	v.RunSteps(chromedp.Evaluate[chromedp.Void](`document.querySelector('.tile').focus()`))
+	before := v.VisibleText(".tile:focus")
+	v.PressKeys(kb.ArrowRight)
+	if after := v.VisibleText(".tile:focus"); after == before {
+		v.Errorf("the arrow stays at %s", after)
+	}
+	v.PressKeys(kb.Backspace)
+	if !v.AwaitTrue("document.querySelector('h1').textContent === 'Sizes'") {
+		v.Error("Backspace does not zoom out")
+	}
+}
+
+// checkMapWidth checks that the map follows the width of the page, and that its tiles do not widen
+// the page before they are drawn again.
+func (v *visit) checkMapWidth() {
+	v.Helper()
+	if !v.AwaitTrue("Math.abs(Math.max(...[...document.querySelectorAll('.tile')].map(t => t.getBoundingClientRect().right)) - document.querySelector('.treemap').getBoundingClientRect().right) < 4") {
+		v.Error("the map does not follow the width of the page")
+	}
+	// In one script, since the page draws the map again in the next frame.
+	narrow := `(() => {
+		const {style} = document.querySelector('.treemap'), {documentElement: page} = document;
+		style.marginInlineStart = '50%';
+		const wider = page.scrollWidth - page.clientWidth;
+		style.marginInlineStart = '';
+		return wider;
+	})()`
+	if wider := browsertest.Evaluate[int](v.Page, narrow); wider > 0 {
+		v.Errorf("the tiles of a wider map make the page %d pixels wider", wider)
+	}
 }

@@ -5,10 +5,40 @@ package studio
 import (
 	"net/http"
 	"net/url"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kazahana-db/kazahana/persistable/testdata/deleted"
 )
+
+// TestReferencesOfFields: the page tells where the records are to which a field refers.
+func TestReferencesOfFields(t *testing.T) {
+	s := start(t, Options{})
+	if err := deleted.CustomerStoreOf(s.db).Create(t.Context(), &deleted.Customer{ID: 7, Name: "Anna"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := deleted.OrderStoreOf(s.db).Create(t.Context(), &deleted.Order{ID: 1, CustomerID: 7}); err != nil {
+		t.Fatal(err)
+	}
+	var shown struct{ Schema struct{ Refers refers } }
+	s.get("record", url.Values{"p": {"Order"}, "type": {"Order"}, "id": {"1"}}, &shown)
+	if want := (refers{"CustomerID": {[]string{"Customer"}, "Customer"}}); !reflect.DeepEqual(shown.Schema.Refers, want) {
+		t.Errorf("the references are %v, want %v", shown.Schema.Refers, want)
+	}
+	own, path := strings.Split("shops/{Shop}/{Year}(partition)/orders", "/"), []string{"shops", "3", "2026", "orders"}
+	for to, want := range map[string][]string{
+		"customers":                         {"customers"},
+		"shops/{Shop}/customers":            {"shops", "3", "customers"},
+		"{Year}/{Shop}(partition)/invoices": {"2026", "3", "invoices"},
+		"shops/{Other}/customers":           nil,
+	} {
+		if got := fillPath(strings.Split(to, "/"), own, path); !slices.Equal(got, want) {
+			t.Errorf("%s is at %q, want %q", to, got, want)
+		}
+	}
+}
 
 // TestDeletedRecords: the page deletes a record as its program does, shows it as deleted where it is asked for,
 // restores it by a save without the time, and removes a deleted one for good.

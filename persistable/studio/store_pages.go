@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kazahana-db/kazahana/directory"
@@ -116,6 +119,52 @@ func newMessages(messages []dynamic.Message) []dynamic.Message {
 	return all
 }
 
+// refers says, for fields that refer to records, where these are.
+type refers map[string]reference
+
+type reference struct {
+	Path []string `json:"path"`
+	Type string   `json:"type"`
+}
+
+// newRefers returns the references of a store at a path.
+func newRefers(c *dynamic.Schema, path []string) refers {
+	all := refers{}
+	for _, f := range c.Fields {
+		for _, rule := range f.Rules {
+			literal, isRef := strings.CutPrefix(rule, "ref=")
+			to, err := strconv.Unquote(literal)
+			if !isRef || err != nil {
+				continue
+			}
+			elements := strings.Split(to, "/")
+			last := len(elements) - 1
+			if filled := fillPath(elements[:last], strings.Split(c.Directory, "/"), path); filled != nil {
+				all[f.Name] = reference{filled, elements[last]}
+			}
+		}
+	}
+	return all
+}
+
+// fieldElement is an element of a directory that is the value of a field, perhaps with its layer.
+var fieldElement = regexp.MustCompile(`^\{[^}]*\}`)
+
+// fillPath returns the path of a directory of which each {Field} is also an element of the directory own, at a path.
+func fillPath(elements, own, path []string) (filled []string) {
+	for _, e := range elements {
+		if name := fieldElement.FindString(e); name != "" {
+			at := slices.IndexFunc(own, func(other string) bool { return strings.HasPrefix(other, name) })
+			if at < 0 || at >= len(path) {
+				return nil
+			}
+			e = path[at]
+		}
+		filled = append(filled, e)
+	}
+	return filled
+}
+
 // schemaView is a schema as pages show it.
 type schemaView struct {
 	Type      string
@@ -129,6 +178,7 @@ type schemaView struct {
 	Messages  []dynamic.Message
 	Text      string
 	Path      []string     `json:"path"`
+	Refers    refers       `json:"refers"`
 	Indexes   []indexState `json:"indexes"`
 	Refusal   string       `json:"refusal,omitempty"` // why nothing may be written
 }
@@ -136,7 +186,7 @@ type schemaView struct {
 func newSchemaView(s *dynamic.Store) schemaView {
 	c := s.Schema()
 	v := schemaView{
-		c.Type, c.Origin, c.Directory, c.ID, c.MadeIDs, c.Scatter, c.Versions, newFields(c.Fields), newMessages(c.Messages), c.Text, s.Path(), newIndexStates(c), "",
+		c.Type, c.Origin, c.Directory, c.ID, c.MadeIDs, c.Scatter, c.Versions, newFields(c.Fields), newMessages(c.Messages), c.Text, s.Path(), newRefers(c, s.Path()), newIndexStates(c), "",
 	}
 	if c.Refusal != nil {
 		v.Refusal = c.Refusal.Error()

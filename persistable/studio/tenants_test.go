@@ -188,7 +188,7 @@ func TestBrowserLateAnswers(t *testing.T) {
 	browsertest.Evaluate[bool](v.Page, "lead('./record?id="+firstOrder+"&"+ordersPath+"')")
 	v.WantSoon("h1", firstOrder)
 	v.press("#edit")
-	v.WantSoon(".editor", "The record as JSON")
+	v.WantSoon(".editor", "as JSON")
 	v.replaceJSON(`"Amount": -300`, `"Amount": 4711`)
 	browsertest.Evaluate[bool](v.Page, "ended = true")
 	v.WantSoon(".toasts", "tenant-2 is removed.")

@@ -11,12 +11,6 @@ import (
 	"github.com/kazahana-db/kazahana/persistable/persistimpl"
 )
 
-// NewBid returns a pointer to a copy of the literal, whose ID the caller assigns:
-// in the literal, or with CreateWithID.
-func NewBid(literal Bid) *Bid {
-	return &literal
-}
-
 // BidStore holds the records of type Bid of one directory.
 type BidStore struct {
 	persistable.Store[*Bid, int64]
@@ -33,7 +27,7 @@ func BidStoreOf(db *persistable.DB, house string) *BidStore {
 // In returns the store bound to a transaction.
 func (s *BidStore) In(tx persistable.Tx) *BidStore { return &BidStore{s.Store.In(tx)} }
 
-// New is NewBid for this store's directory: it fills House.
+// New returns a copy of the literal with the House of the directory.
 // A literal that says another directory panics.
 func (s *BidStore) New(literal Bid) *Bid {
 	persistimpl.Must(persistimpl.TryFill(&s.Store, &bidSchema, &literal))
@@ -54,12 +48,6 @@ func (s *BidStore) SumAmountByLot(ctx context.Context, lot string) (int64, error
 // RankOfAmountByLot returns how many of the records with that Lot have a lesser Amount: 0 for the least.
 func (s *BidStore) RankOfAmountByLot(ctx context.Context, lot string, amount int64) (int64, error) {
 	return persistimpl.RankOf(ctx, &s.Store, 2, persistimpl.AppendString(nil, lot), persistimpl.AppendInt(nil, amount))
-}
-
-// NthByAmountByLot returns the record that has n of the records with that Lot before it, by Amount and then by ID: n = 0 for the
-// one with the least; or persistable.ErrNotFound.
-func (s *BidStore) NthByAmountByLot(ctx context.Context, lot string, n int64) (*Bid, error) {
-	return persistimpl.Nth(ctx, &s.Store, 2, persistimpl.AppendString(nil, lot), n)
 }
 
 // TopByAmountByLot returns n of the records with that Lot: those with the greatest Amount, the greatest first. An n below 1 is an error.

@@ -15,11 +15,6 @@ import (
 
 const _ = persistimpl.Version6
 
-func NewOrder(literal Order) *Order {
-	persistimpl.SetID(&orderSchema, &literal)
-	return &literal
-}
-
 type OrderStore struct {
 	persistable.Store[*Order, idgen.ID]
 }
@@ -39,24 +34,8 @@ func (s *OrderStore) ByNumber(ctx context.Context, number string) (*Order, error
 	return persistimpl.Unique(ctx, &s.Store, 0, persistimpl.AppendString(nil, number))
 }
 
-func (s *OrderStore) OrderedByNumber() *persistable.RangeQuery[*Order, string] {
-	return (*persistable.RangeQuery[*Order, string])(persistimpl.Range(persistimpl.Source(&s.Store), 0, nil, persistimpl.AppendString[string]))
-}
-
 func (s *OrderStore) ByStatus(status OrderStatus) *persistable.Query[*Order] {
 	return persistimpl.Query(&s.Store, 1, persistimpl.AppendInt(nil, status))
-}
-
-func (s *OrderStore) OrderedByStatus() *persistable.RangeQuery[*Order, OrderStatus] {
-	return (*persistable.RangeQuery[*Order, OrderStatus])(persistimpl.Range(persistimpl.Source(&s.Store), 1, nil, persistimpl.AppendInt[OrderStatus]))
-}
-
-func (s *OrderStore) ByStatusCreatedAt(status OrderStatus) *persistable.RangeQuery[*Order, time.Time] {
-	return (*persistable.RangeQuery[*Order, time.Time])(persistimpl.Range(persistimpl.Source(&s.Store), 2, persistimpl.AppendInt(nil, status), persistimpl.AppendTime))
-}
-
-func (s *OrderStore) OrderedByStatusCreatedAt() *persistable.RangeQuery[*Order, OrderStatus] {
-	return (*persistable.RangeQuery[*Order, OrderStatus])(persistimpl.Range(persistimpl.Source(&s.Store), 2, nil, persistimpl.AppendInt[OrderStatus]))
 }
 
 var OrderFields = struct {

@@ -43,6 +43,7 @@ func (c referenceResolver) addReferences(r *model.Record) {
 			report("%s", reason)
 			continue
 		}
+		f.Refers = to
 		to.Referrers = append(to.Referrers, ref)
 		r.References = append(r.References, ref)
 	}

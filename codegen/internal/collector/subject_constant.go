@@ -113,7 +113,7 @@ func formatConstant(k *model.Kind, value constant.Value) (string, error) {
 	number, text := constant.ToInt(value), value.ExactString()
 	switch {
 	case value.Kind() == constant.String:
-		text = strings.ReplaceAll(strconv.QuoteToASCII(constant.StringVal(value)), " ", `\x20`)
+		text = schema.Literal(constant.StringVal(value))
 	case k.Form == model.FormFloat32:
 		text = formatFloat(value, 32)
 	case k.Form == model.FormFloat64:

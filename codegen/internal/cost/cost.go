@@ -117,7 +117,7 @@ func remarks(packages []*model.Package) string {
 		write("A record that does not fulfil the condition of an index writes nothing there.\n")
 	}
 	if slices.ContainsFunc(packages, func(p *model.Package) bool { return slices.ContainsFunc(p.Records, hasBlob) }) {
-		write("A write that gives a field another content (persistable.Blob) needs one round and two reads more.\n")
+		write("A write that gives a field another content (persistable.Blob) needs one round and two reads more, each record of a batch its own.\n")
 	}
 	for _, kind := range model.IndexKinds {
 		if slices.ContainsFunc(indexes, func(d *model.Index) bool { return d.Kind == kind }) {

@@ -120,6 +120,7 @@ type Field struct {
 	Kind    *Kind
 	Number  int32
 	Default string   // default=, as persist.lock and Go write it; "" for none
+	Refers  *Record  // to records of this type; nil: to none
 	Bounds  []string // min=, max=, maxlen= and match=, in that order, as persist.lock writes them
 	Foreign bool     // of a struct of another package, which cannot be tagged here
 	Short   bool     // the promoted selector v.goName is unambiguous
@@ -139,8 +140,14 @@ func (f *Field) Stamps() (options []string) {
 	return options
 }
 
-// Rules are the words for persist.lock: what writes set in the field, and check of it.
-func (f *Field) Rules() []string { return append(f.Stamps(), f.Bounds...) }
+// Rules are the words for persist.lock: what writes set in the field, and check of it, and to what it refers.
+func (f *Field) Rules() []string {
+	words := append(f.Stamps(), f.Bounds...)
+	if f.Refers != nil {
+		words = append(words, schema.Ref+"="+schema.Literal(f.Refers.Directory.StoredPath()+"/"+f.Refers.Name))
+	}
+	return words
+}
 
 // Bound returns the literal of min, max, maxlen or match; "" if the field does not have it.
 func (f *Field) Bound(option string) string { return schema.Rules{Words: f.Bounds}.Value(option) }

@@ -113,7 +113,7 @@ var entrySchema = persistimpl.Schema{
 	directory "houses/{House}(partition)/log"
 	field 1 ID id
 	field 2 House string
-	field 3 ReservationID id
+	field 3 ReservationID id rules 1 ref="houses/{House}(partition)/bookings/Reservation"
 	field 4 User string
 	field 5 State int64 enum State
 	field 6 At time rules 1 created
@@ -439,7 +439,7 @@ var remarkSchema = persistimpl.Schema{
 	directory "houses/{House}(partition)/remarks"
 	field 1 ID id
 	field 2 House string
-	field 3 ReservationID id
+	field 3 ReservationID id rules 1 ref="houses/{House}(partition)/bookings/Reservation"
 	field 4 Text string rules 1 maxlen=2000 match="."
 	field 5 CreatedAt time rules 1 created
 `,
@@ -645,8 +645,8 @@ var reservationSchema = persistimpl.Schema{
 	directory "houses/{House}(partition)/bookings"
 	field 1 ID id
 	field 2 House string
-	field 3 RoomID id
-	field 4 GuestID id
+	field 3 RoomID id rules 1 ref="houses/{House}(partition)/rooms/Room"
+	field 4 GuestID id rules 1 ref="houses/{House}(partition)/guests/Guest"
 	field 5 Begin time
 	field 6 End time
 	field 7 State int64 enum State

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kazahana-db/kazahana/internal/newer"
 	"github.com/kazahana-db/kazahana/internal/schema"
 	"github.com/kazahana-db/kazahana/internal/wire"
 	"github.com/kazahana-db/kazahana/tuple"
@@ -49,6 +50,9 @@ func ParseBlob(stored []byte) (b Blob, err error) {
 		return b, nil
 	}
 	rest := stored[1:]
+	if stored[0] > blobFormat {
+		return b, newerError("the blob: ", newer.Format(int64(stored[0]), blobFormat, ""))
+	}
 	if stored[0] != blobFormat || len(rest) < len(b.ID)+len(b.SHA256) {
 		return b, errBlob
 	}

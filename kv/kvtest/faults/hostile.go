@@ -109,16 +109,16 @@ func (h *hostileDB) Begin() (kv.Transaction, error) {
 func (h *hostileDB) begin() (*hostileTx, error) {
 	h.mu.Lock()
 	h.begun++
-	rng := rand.New(rand.NewPCG(h.options.Seed, h.begun))
+	fate := rand.New(rand.NewPCG(h.options.Seed, h.begun))
 	h.mu.Unlock()
-	if rng.IntN(8) == 0 {
+	if fate.IntN(8) == 0 {
 		h.jump()
 	}
 	inner, err := h.inner.Begin()
 	if err != nil {
 		return nil, err
 	}
-	return newHostileTx(inner, rng, h.options), nil
+	return newHostileTx(inner, fate, h.options), nil
 }
 
 // jump makes the next versions differ by more than one commit, without

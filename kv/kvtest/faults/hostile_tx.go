@@ -20,13 +20,15 @@ type hostileTx struct {
 	inner
 
 	mu        sync.Mutex
-	rng       *rand.Rand
-	faults    int   // still to suffer
-	suffered  int   // so far
-	failed    error // what every call fails with until the transaction is reset
-	wrote     bool  // this attempt has writes or write conflicts
-	noUnknown bool  // automatic idempotency: 1021 cannot happen
-	lost      bool  // the last commit's acknowledgement was lost
+	fate      *rand.Rand // chooses faults, and nothing else: how many reads an attempt makes changes none of them
+	rng       *rand.Rand // chooses delays, sizes of batches and watches
+	reads     int        // of this attempt, until it expires
+	faults    int        // still to suffer
+	suffered  int        // so far
+	failed    error      // what every call fails with until the transaction is reset
+	wrote     bool       // this attempt has writes or write conflicts
+	noUnknown bool       // automatic idempotency: 1021 cannot happen
+	lost      bool       // the last commit's acknowledgement was lost
 	maxDelay  time.Duration
 	began     time.Time              // this attempt
 	loose     map[uint64]func(error) // futures not ready: each fails when the transaction is reset
@@ -35,14 +37,20 @@ type hostileTx struct {
 	stamps    []hostileStamp
 }
 
-func newHostileTx(tx kv.Transaction, rng *rand.Rand, o Options) *hostileTx {
+func newHostileTx(tx kv.Transaction, fate *rand.Rand, o Options) *hostileTx {
 	t := &hostileTx{
-		inner: inner{tx}, rng: rng, faults: o.Faults,
-		maxDelay: o.MaxDelay, began: time.Now(), loose: map[uint64]func(error){},
+		inner: inner{tx}, fate: fate, rng: rand.New(rand.NewPCG(fate.Uint64(), fate.Uint64())), faults: o.Faults,
+		maxDelay: o.MaxDelay, loose: map[uint64]func(error){},
 	}
 	t.hostileView = hostileView{t, tx}
 	t.shortenBackoff()
+	t.beginAttempt()
 	return t
+}
+
+// beginAttempt chooses after how many reads the attempt expires: one read in 24 meets that.
+func (t *hostileTx) beginAttempt() {
+	t.began, t.reads = time.Now(), int(24*t.fate.ExpFloat64())
 }
 
 // shortenBackoff keeps forced retries from slowing a test suite down.
@@ -63,7 +71,7 @@ const (
 
 // planCommit chooses the fault of a commit. It is called with mu held.
 func (t *hostileTx) planCommit() fault {
-	if t.faults <= 0 || t.suffered > 0 && t.rng.IntN(3) > 0 {
+	if t.faults <= 0 || t.suffered > 0 && t.fate.IntN(3) > 0 {
 		return honest
 	}
 	t.spend()
@@ -73,7 +81,7 @@ func (t *hostileTx) planCommit() fault {
 	case t.noUnknown:
 		return conflict
 	}
-	return conflict + fault(t.rng.IntN(4))
+	return conflict + fault(t.fate.IntN(4))
 }
 
 func (t *hostileTx) spend() {
@@ -184,7 +192,8 @@ func (t *hostileTx) Cancel() {
 func (t *hostileTx) renew() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failed, t.wrote, t.noUnknown, t.began = nil, false, false, time.Now()
+	t.failed, t.wrote, t.noUnknown = nil, false, false
+	t.beginAttempt()
 	t.releaseLocked()
 }
 
@@ -220,10 +229,11 @@ func (t *hostileTx) expireOnce() error {
 func (t *hostileTx) readFault() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.failed == nil && t.faults > 0 && t.rng.IntN(24) == 0 {
+	if t.failed == nil && t.faults > 0 && t.reads == 0 {
 		t.spend()
 		t.failed = expired()
 	}
+	t.reads--
 	return t.failed
 }
 

@@ -166,13 +166,13 @@ func (r *Range) readOn(ctx context.Context, tx *Transaction, s *freshScan, yield
 				break
 			}
 			part = r.Window.first(part)
-			writes := tx.countWrites()
+			writes := tx.CountWrites()
 			if !yield(part, nil) {
 				return false
 			}
 			part = part[:r.Window.taken(len(part))]
 			last, yielded = part[len(part)-1].Key, yielded+len(part)
-			if pairs = pairsAfter(pairs, last); r.Window != nil && len(pairs) > 0 && tx.countWrites() != writes {
+			if pairs = pairsAfter(pairs, last); r.Window != nil && len(pairs) > 0 && tx.CountWrites() != writes {
 				narrow()
 				return !limited || r.Options.Limit > 0
 			}
@@ -278,8 +278,8 @@ type Writes struct {
 	Fresh  FreshKeys
 }
 
-// countWrites returns how many writes have ended; 0 in a transaction that writes nothing.
-func (tx *Transaction) countWrites() int64 {
+// CountWrites returns how many writes have ended; 0 in a transaction that writes nothing.
+func (tx *Transaction) CountWrites() int64 {
 	if tx.Writes == nil {
 		return 0
 	}

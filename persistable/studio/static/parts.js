@@ -100,6 +100,18 @@ export function value(cell) {
   return el('bdi', {class: `value ${cell.kind}`}, cell.kind === 'string' && cell.text === '' ? el('span', {class: 'quiet'}, '“”') : text, cell.bytes ? el('span', {class: 'quiet'}, '…') : null);
 }
 
+// reference shows the value of a field, as a link if the field refers to a record.
+export function reference(cell, schema) {
+  const to = referred(cell, schema);
+  const isID = !cell.bytes && (cell.kind === 'number' || cell.kind === 'string') && !/^[0-]*$/.test(cell.text);
+  return to && isID ? link('record', {p: to.path, type: to.type, id: cell.text}, value(cell)) : value(cell);
+}
+
+// referred says where the records are to which a field refers; undefined if it refers to none.
+export function referred(cell, schema) {
+  return Object.hasOwn(schema.refers, cell.name) ? schema.refers[cell.name] : undefined;
+}
+
 // fault shows an error where the contents would be. After an outage of the database it tries again by itself.
 export function fault(error, retry) {
   const box = el('div', {class: 'notice bad', role: 'alert'},

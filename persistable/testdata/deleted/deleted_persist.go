@@ -218,7 +218,7 @@ var lineSchema = persistimpl.Schema{
 	id int
 	directory "Line"
 	field 1 ID int64
-	field 2 OrderID int64
+	field 2 OrderID int64 rules 1 ref="Order/Order"
 `,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Line).ID },
@@ -578,7 +578,7 @@ var orderSchema = persistimpl.Schema{
 	id int
 	directory "Order"
 	field 1 ID int64
-	field 2 CustomerID int64
+	field 2 CustomerID int64 rules 1 ref="Customer/Customer"
 	field 3 Number string
 	field 4 Serial int64
 	field 5 City string

@@ -2,9 +2,9 @@
 
 import {get, post} from '../api.js';
 import {el, put} from '../dom.js';
-import {openEditor} from '../editor.js';
+import {editRecord} from '../editor.js';
 import {bytes, count, flat, printable} from '../format.js';
-import {ask, badge, button, crumbs, empty, facts, foreign, heading, notice, table, tabs, to, toast, value} from '../parts.js';
+import {ask, badge, button, crumbs, empty, facts, foreign, heading, notice, reference, referred, table, tabs, to, toast} from '../parts.js';
 
 export async function show({p, type, query, signal, info, go, again}) {
   const id = query.get('id') ?? '';
@@ -20,13 +20,13 @@ export async function show({p, type, query, signal, info, go, again}) {
     body: [
       crumbs(p),
       heading([foreign(schema.Type), ' ', el('span', {class: 'mono'}, foreign(row.id))], writable ? [
-        button('Edit', () => edit(editor, place, again), '', {id: 'edit'}),
+        button('Edit', () => editRecord(editor, place, again), '', {id: 'edit'}),
         button(row.deleted ? 'Delete for good…' : 'Delete…', () => remove(place, found, go), 'danger', {id: 'delete'})] : null),
       tabs('', p, schema.Type),
       row.deleted ? notice('warn', 'This record is deleted. To restore it, edit it: leave out ', el('code', null, flat(keeps.Name)), '.') : null,
       facts(['Size as JSON', bytes(found.bytes)], ['Entries', count(found.entries.length)], row.version ? ['Version', el('code', null, row.version)] : null),
       editor,
-      el('section', null, el('h2', null, 'Fields'), table('Fields', [{name: 'Field'}, {name: 'Value', wide: true, plain: true}], row.cells.map(c => [[foreign(c.name), el('div', {class: 'kind'}, flat(kinds[c.name] ?? ''))], whole(c, place, kinds[c.name] ?? '')]))),
+      el('section', null, el('h2', null, 'Fields'), table('Fields', [{name: 'Field'}, {name: 'Value', wide: true, plain: true}], row.cells.map(c => [[foreign(c.name), el('div', {class: 'kind'}, flat(kinds[c.name] ?? ''))], whole(c, place, kinds[c.name] ?? '', schema)]))),
       el('section', null, el('h2', null, 'Keys'),
         el('p', {class: 'lead'}, 'What the database has because of this record: its own keys, and those in each index; of groups (counts, sums) the values are of all their records.'),
         found.entries.length ? table('Keys', [{name: 'Of'}, {name: 'Key after the directory’s prefix', wide: true, plain: true}, {name: 'Value', number: true}], found.entries.map(entry)) : empty('No keys', '')),
@@ -49,11 +49,13 @@ function innerJSON(cell, kind) {
   }
 }
 
-// whole shows a value. If it is cut, a button gets all of it.
-function whole(cell, place, kind) {
+// whole shows a value, with links to the records to which it refers. If it is cut, a button gets all of it.
+function whole(cell, place, kind, schema) {
+  const elements = cell.kind === 'list' && !cell.bytes && referred(cell, schema) ? ids(cell) : [];
+  if (elements.length) return el('div', {class: 'links'}, elements.map(c => [reference(c, schema), ' ']));
   const inner = cell.bytes ? '' : innerJSON(cell, kind);
   const shown = inner ? el('pre', {class: 'value', tabindex: '0', 'data-inner': true}, printable(indent(inner)))
-    : cell.kind === 'object' || cell.kind === 'list' ? el('pre', {class: 'value', tabindex: '0'}, cell.bytes ? printable(cell.text) + '…' : printable(indent(cell.text))) : value(cell);
+    : cell.kind === 'object' || cell.kind === 'list' ? el('pre', {class: 'value', tabindex: '0'}, cell.bytes ? printable(cell.text) + '…' : printable(indent(cell.text))) : reference(cell, schema);
   const box = el('div', {class: 'whole'}, shown, inner ? el('span', {class: 'quiet'}, 'JSON in ', flat(kind)) : null);
   if (!cell.bytes) return box;
   const more = button(`Show all ${bytes(cell.bytes)}`, async () => {
@@ -69,6 +71,11 @@ function whole(cell, place, kind) {
   });
   box.append(' ', more);
   return box;
+}
+
+// ids returns the elements of a list of ids as cells. Its numbers may have more digits than one of JavaScript.
+function ids({name, text}) {
+  return (text.match(/"(?:[^"\\]|\\.)*"|[^\s"[\],]+/g) ?? []).map(t => t.startsWith('"') ? {name, kind: 'string', text: JSON.parse(t)} : {name, kind: /^-?\d/.test(t) ? 'number' : 'null', text: t});
 }
 
 // indent lays JSON out without reading its numbers, which may have more digits than a number of
@@ -104,29 +111,6 @@ function entry(e) {
   return [e.index ? badge(flat(e.index)) : badge('record', 'good'),
     el('details', null, el('summary', null, el('code', null, printable(e.tuple))), el('p', {class: 'hex'}, el('span', {class: 'quiet'}, 'key '), e.key), e.value ? el('p', {class: 'hex'}, el('span', {class: 'quiet'}, 'value '), e.value, e.valueBytes * 2 > e.value.length ? '…' : '') : null),
     e.missing ? badge('missing', 'bad') : e.valueBytes ? bytes(e.valueBytes) : el('span', {class: 'quiet'}, 'empty')];
-}
-
-// edit lets the user change the record's JSON.
-async function edit(editor, place, again) {
-  let text;
-  try {
-    ({text} = await get('record', {p: place.p, type: place.type, id: place.id, full: '1'}));
-  } catch (error) {
-    toast(error.message, 'bad');
-    return;
-  }
-  openEditor(editor, {
-    text,
-    hint: 'All indexes are maintained. It is saved only if the record is still as it was shown.',
-    save: async record => {
-      await post('record/save', {path: place.p, type: place.type, id: place.id, etag: place.etag, record});
-      toast('The record was saved.');
-      again();
-    },
-    explain: error => error.status === 412
-      ? notice('bad', el('p', {class: 'notice-title'}, 'The record has changed in the database'), el('p', null, 'Nothing was saved. Your text is still here: copy what you need, then load the record as it is now.'), button('Load it as it is now', again))
-      : null,
-  });
 }
 
 async function remove(place, found, go) {

@@ -2,11 +2,11 @@
 
 import {get, post, search} from '../api.js';
 import {el} from '../dom.js';
-import {openEditor} from '../editor.js';
+import {editRecord, openEditor} from '../editor.js';
 import {flat, plural} from '../format.js';
-import {badge, button, empty, fault, foreign, link, notice, storeTop, table, to, toast, value} from '../parts.js';
+import {badge, button, empty, fault, foreign, link, notice, reference, storeTop, table, to, toast, value} from '../parts.js';
 
-export async function show({p, type, query, signal, info, go}) {
+export async function show({p, type, query, signal, info, go, again}) {
   const chosen = {where: query.get('where') ?? '', index: query.get('index') ?? '', value: query.getAll('value'), reverse: query.get('reverse') === '1', deleted: query.get('deleted') === '1', column: query.getAll('column'), token: query.get('token') ?? ''};
   const limit = query.get('limit') ?? '50';
   let found = null, failed = null, schema;
@@ -20,15 +20,17 @@ export async function show({p, type, query, signal, info, go}) {
   }
   const form = toolbar({p, type: schema.Type, schema, chosen, limit, go});
   const editor = el('div');
+  const writable = info.write && !schema.refusal;
+  const edit = writable ? id => editRecord(editor, {p, type: schema.Type, id}, again) : null;
   return {
     title: `${schema.Type} records`,
     body: [
       storeTop('records', p, schema.Type, found ? el('span', {class: 'quiet'}, `${plural(found.rows.length, 'record')}${chosen.token ? ' on this page' : ''}${found.next ? ', and more' : ''}`) : null,
-        info.write && !schema.refusal ? button('New…', () => create(editor, p, schema, go), '', {id: 'new'}) : null),
+        writable ? button('New…', () => create(editor, p, schema, go), '', {id: 'new'}) : null),
       schema.refusal ? notice('warn', 'Records here can be read, not written: ', foreign(schema.refusal)) : null,
       editor,
       form,
-      failed ? fault(failed) : found.rows.length ? list(p, schema, found.rows, chosen.column) : none(chosen),
+      failed ? fault(failed) : found.rows.length ? list(p, schema, found.rows, chosen.column, edit) : none(chosen),
       found?.rows.length ? exports({p, type: schema.Type, ...chosen, limit}) : null,
       found ? el('nav', {class: 'pager', 'aria-label': 'Pages'},
         chosen.token ? el('a', {href: to('records', {p, type: schema.Type, ...chosen, token: '', limit})}, 'First page') : null,
@@ -131,16 +133,19 @@ function zero(kind) {
   return /^(u?int|float|double)/.test(kind) ? 0 : undefined;
 }
 
-function list(p, schema, rows, shown) {
+// list shows rows. edit, if it is not null, lets the user change the record with an id.
+function list(p, schema, rows, shown, edit) {
   const idField = schema.Fields?.[0]?.Name;
   const names = rows[0].cells.map(c => c.name).filter(n => n !== idField && (!shown.length || shown.includes(n)));
   const numbers = new Set(names.filter(n => rows.some(r => r.cells.find(c => c.name === n)?.kind === 'number')));
   const columns = [{name: flat(idField ?? 'id'), mono: true}, ...names.map(n => ({name: flat(n), number: numbers.has(n)}))];
+  if (edit) columns.push({name: 'Change', plain: true});
   return table('Records', columns, rows.map(r => [
     r.deleted ? [link('record', {p, type: schema.Type, id: r.id}, foreign(r.id)), ' ', badge('deleted', 'bad')] : link('record', {p, type: schema.Type, id: r.id}, foreign(r.id)),
     ...names.map(n => {
       const cell = r.cells.find(c => c.name === n);
-      return cell ? value(cell) : '';
-    })]), {class: 'scroll stack records'});
+      return cell ? reference(cell, schema) : '';
+    }),
+    ...edit ? [button('Edit', () => edit(r.id), '', {'aria-label': `Edit ${flat(r.id)}`})] : []]), {class: 'scroll stack records'});
 }
 
