@@ -77,8 +77,9 @@ func (f *fetches) id(i int) []byte { return f.records.Suffix(f.keys[i]) }
 type entryBatch struct {
 	fetches
 	entries  []entry
-	taken    []any // the records
-	mayBeOld bool  // the transaction has written since the entries were read: their records may be gone
+	taken    []any        // the records
+	tx       *transaction // nil: no entry is old
+	writes   int64        // how many the transaction had made before the entries were read
 	versions versionReads
 }
 
@@ -196,7 +197,7 @@ func (b *entryBatch) awaitEntry(ctx context.Context, i int) (v any, err error) {
 	} else {
 		v, err = b.fetches.awaitRecord(ctx, e.fetch)
 	}
-	if err == nil && v == nil && !b.mayBeOld {
+	if err == nil && v == nil && !b.isOld() {
 		err = b.record.danglingEntry(e.ix, e.key, e.id)
 	}
 	if err != nil {
@@ -204,6 +205,12 @@ func (b *entryBatch) awaitEntry(ctx context.Context, i int) (v any, err error) {
 	}
 	return v, b.versions.fill(ctx, i, v)
 }
+
+// readBefore notes how many writes the transaction had made before the entries were read.
+func (b *entryBatch) readBefore(t *transaction, writes int64) { b.tx, b.writes = t, writes }
+
+// isOld reports whether the transaction has written since the entries were read: their records may be gone, or others.
+func (b *entryBatch) isOld() bool { return b.tx != nil && b.tx.CountWrites() != b.writes }
 
 // readCovered returns the record that a covering entry holds. So many entries of the
 // batch are left.

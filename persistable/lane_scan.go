@@ -214,7 +214,7 @@ func (s *laneScan) emitBatch(ctx context.Context, batch []laneEntry, yield func(
 func (s *laneScan) emitSome(ctx context.Context, batch []laneEntry, yield func(any, error) bool) int {
 	b := newEntryBatch(s.record, s.tx, s.store)
 	defer b.release()
-	b.mayBeOld = s.tx.CountWrites() != s.writes
+	b.readBefore(s.tx, s.writes)
 	for i, e := range batch {
 		if err := b.addEntry(e.lane.ix, e.pair, len(batch)-i); err != nil {
 			yield(nil, err)
@@ -225,7 +225,7 @@ func (s *laneScan) emitSome(ctx context.Context, batch []laneEntry, yield func(a
 	records, err := b.awaitSome(ctx)
 	s.window.note(len(records), b.read)
 	for i, v := range records {
-		if !s.emitEntry(&batch[i], v, b.mayBeOld, yield) {
+		if !s.emitEntry(&batch[i], v, b.isOld(), yield) {
 			return 0
 		}
 	}

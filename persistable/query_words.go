@@ -155,7 +155,7 @@ func (s wordScan) emit(ctx context.Context, hits []hit, c *cursor, yield func(an
 func (s wordScan) emitBatch(ctx context.Context, hits []hit, c *cursor, yield func(any, error) bool) int {
 	b := newEntryBatch(s.record, s.tx, s.store)
 	defer b.release()
-	b.mayBeOld = s.tx.CountWrites() != s.writes
+	b.readBefore(s.tx, s.writes)
 	entries := make([]kv.KeyValue, len(hits))
 	for i := range hits {
 		entries[i] = hits[i].entry
@@ -166,7 +166,7 @@ func (s wordScan) emitBatch(ctx context.Context, hits []hit, c *cursor, yield fu
 		records, err = b.awaitSome(ctx)
 	}
 	for i, v := range records {
-		if !s.emitRecord(v, b.mayBeOld, hits[i].position, c, yield) {
+		if !s.emitRecord(v, b.isOld(), hits[i].position, c, yield) {
 			return 0
 		}
 	}

@@ -111,7 +111,7 @@ func TestSeed(t *testing.T) {
 		for range 20 {
 			n := 0
 			if err := db.Engine().Transact(t.Context(), func(tx kv.Transaction) error {
-				n++
+				n++ //persistvet:ignore retryeffect it counts the attempts
 				tx.Set([]byte("k"), nil)
 				_, err := tx.Get([]byte("k")).Get(t.Context())
 				return err

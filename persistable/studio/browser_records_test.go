@@ -144,7 +144,7 @@ func (v *visit) followReferences() {
 	if err := customers.Create(v.Context(), &deleted.Customer{ID: 7, Name: "Anna"}); err != nil {
 		v.Fatal(err)
 	}
-	for _, o := range []*deleted.Order{{ID: 1, CustomerID: 7, Number: "B-1"}, {ID: 2, Number: "B-2"}} {
+	for _, o := range []*deleted.Order{{ID: 1, CustomerID: 7, Number: "B-1", Serial: 1}, {ID: 2, Number: "B-2", Serial: 2}} {
 		if err := orders.Create(v.Context(), o); err != nil {
 			v.Fatal(err)
 		}
