@@ -140,7 +140,7 @@ export FDB_CLUSTER_FILE
 endif
 ON_FDB     := test-fdb-engine test-fdb-command test-fdb-records test-fdb-layers
 FDB_LAYERS := ./internal/fdbchaos ./tuple ./directory ./internal/index ./leasefdb ./election/... ./idbuilder/store/kvstore ./internal/placement/kvstore \
-	./placement/membership ./examples/... ./internal/bazaar ./cmd/kazahana/internal/cli ./internal/cluster ./persistable/studio ./placement/protoactor/...
+	./placement/membership ./examples/... ./internal/bazaar ./cmd/kazahana/internal/cli ./internal/cluster ./placement/protoactor/...
 # Tests on a cluster wait for it most of the time. The longest draw fewer programs than on the embedded engine; soak-fdb draws many.
 TEST_FDB   := .ci/cluster go test -vet=off -short -count 1 -p 1 -parallel 8 -tags foundationdb -timeout 30m
 test-fdb test-fdb-chief soak-fdb $(ON_FDB): export GOWORK := $(WORKSPACE)

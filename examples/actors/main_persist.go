@@ -92,6 +92,7 @@ var accountSchema = persistimpl.Schema{
 	field 2 Name string
 	field 3 Balance int64
 `,
+	Tags:   0xd9315919631fef77,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Account).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAccount(b, v.(*Account)) },
@@ -208,6 +209,7 @@ var transferSchema = persistimpl.Schema{
 	field 4 Amount int64
 	field 5 State int64
 `,
+	Tags:   0x6bf50e72f3a36182,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Transfer).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendTransfer(b, v.(*Transfer)) },

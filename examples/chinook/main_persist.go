@@ -106,6 +106,7 @@ var albumSchema = persistimpl.Schema{
 	field 3 ArtistID id
 	field 4 Title string
 `,
+	Tags:   0x7c2abbac84866547,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Album).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAlbum(b, v.(*Album)) },
@@ -234,6 +235,7 @@ var artistSchema = persistimpl.Schema{
 	field 2 Number int64
 	field 3 Name string
 `,
+	Tags:   0x297a7c63d6f01636,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Artist).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendArtist(b, v.(*Artist)) },
@@ -411,6 +413,7 @@ message Address
 	field 5 Phone *string
 	field 6 Fax *string
 `,
+	Tags:   0xc2c8a4920fa44444,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Customer).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCustomer(b, v.(*Customer)) },
@@ -636,6 +639,7 @@ message Address
 	field 5 Phone *string
 	field 6 Fax *string
 `,
+	Tags:   0xd2c9cedb6b0372b6,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Employee).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendEmployee(b, v.(*Employee)) },
@@ -852,8 +856,9 @@ message Address
 	field 5 Phone *string
 	field 6 Fax *string
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Invoice).ID },
+	Tags: 0x86a531673133b478,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Invoice).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Invoice)
 		if got := v.Country; got != args[0] {
@@ -1040,8 +1045,9 @@ var invoiceLineSchema = persistimpl.Schema{
 	field 6 Price int64
 	field 7 Quantity int64
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*InvoiceLine).ID },
+	Tags: 0xbb22ae354f25f6c2,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*InvoiceLine).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*InvoiceLine)
 		if got := v.Country; got != args[0] {
@@ -1234,6 +1240,7 @@ var trackSchema = persistimpl.Schema{
 	field 10 Price int64
 	field 11 Playlists []string
 `,
+	Tags:   0xd40fbfe41f764eea,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Track).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendTrack(b, v.(*Track)) },

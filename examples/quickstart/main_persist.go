@@ -123,8 +123,9 @@ var orderSchema = persistimpl.Schema{
 	field 5 CreatedAt time
 	field 6 Amount int64
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Order).ID },
+	Tags: 0x301909d92a7d56f4,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Order).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Order)
 		if got := v.TenantID; got != args[0] {

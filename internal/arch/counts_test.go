@@ -56,7 +56,7 @@ func checkLengths(t *testing.T, lengths []shape.Length, most int) {
 // go down; only new features raise the lines of code. A bound leaves the list when it is met.
 var unmet = map[string]int{
 	"files":                          1_113,
-	"lines of code without examples": 142_260,
+	"lines of code without examples": 142_320,
 }
 
 // TestBounds fails where a number exceeds its bound, or what unmet permits until then. `make counts` prints all of

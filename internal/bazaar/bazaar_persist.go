@@ -118,8 +118,9 @@ var accountSchema = persistimpl.Schema{
 	field 5 Name *string was string
 	field 6 Plan string default "free"
 `,
-	IDs: persistimpl.ULIDStrings,
-	ID:  func(v any) any { return &v.(*Account).ID },
+	Tags: 0xf60ee7935c27f38b,
+	IDs:  persistimpl.ULIDStrings,
+	ID:   func(v any) any { return &v.(*Account).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Account)
 		if got := v.TenantID; got != args[0] {
@@ -236,6 +237,7 @@ var counterSchema = persistimpl.Schema{
 	field 2 Name string
 	field 3 Value uint64
 `,
+	Tags:   0xff4164fbdbf72ba8,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Counter).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCounter(b, v.(*Counter)) },
@@ -354,6 +356,7 @@ var eventSchema = persistimpl.Schema{
 	field 3 At time
 	field 4 Text string
 `,
+	Tags:   0x48d39016a198d9a8,
 	IDs:    persistimpl.ULIDs,
 	ID:     func(v any) any { return &v.(*Event).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendEvent(b, v.(*Event)) },
@@ -720,8 +723,9 @@ enum Status
 	constant Paid 1
 	constant Shipped 2
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Order).ID },
+	Tags: 0xb36832659095ef4d,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Order).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Order)
 		if got := v.TenantID; got != args[0] {
@@ -982,6 +986,7 @@ var settingSchema = persistimpl.Schema{
 	field 1 ID string
 	field 2 Value string
 `,
+	Tags:   0x6129626a6e70d351,
 	IDs:    persistimpl.ULIDStrings,
 	ID:     func(v any) any { return &v.(*Setting).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendSetting(b, v.(*Setting)) },

@@ -4,6 +4,7 @@ package schema
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,4 +113,12 @@ func Broken(bound string, v any) string {
 		return fmt.Sprintf("it has %v elements, which %s refuses", v, bound)
 	}
 	return fmt.Sprintf("it is %v, which %s refuses", v, bound)
+}
+
+// TagSum is a number for a tag persist of a field. The sum of those of a struct tells whether its code was generated for
+// other tags, whatever the order of the fields.
+func TagSum(field, tag string) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %s", field, tag)
+	return h.Sum64()
 }

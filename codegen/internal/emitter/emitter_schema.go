@@ -24,6 +24,7 @@ func (e *emitter) writeSchema(r *model.Record) {
 		e.printf("Scatter: %d,", r.Scatter.Shards)
 	}
 	e.printf("Lock: %s,", rawString(r.Lock))
+	e.printf("Tags: %#x,", r.Message.Tags())
 	e.printf("IDs: %s,", e.idExpression(r))
 	e.printf("ID: func(v any) any { return &%s },", r.IDField.Selector(fmt.Sprintf("v.(*%s)", e.recordType(r))))
 	if len(r.Directory.Fields()) > 0 {

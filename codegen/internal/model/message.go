@@ -6,9 +6,12 @@ import (
 	"cmp"
 	"go/token"
 	"go/types"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
 	"github.com/kazahana-db/kazahana/internal/schema"
@@ -272,6 +275,42 @@ func (m *Message) isBounded(seen map[*Message]bool) bool {
 		inner := f.Kind.InnerMessage()
 		return len(f.Bounds) > 0 || inner != nil && inner.isBounded(seen)
 	})
+}
+
+// Tags returns the sum of the tags in the struct and in those nested in it, as the run-time counts it.
+func (m *Message) Tags() uint64 { return tagsOf(m.Named, new(typeutil.Map)) }
+
+func tagsOf(t types.Type, seen *typeutil.Map) (sum uint64) {
+	t = elementOf(t)
+	if s, ok := t.Underlying().(*types.Struct); ok && seen.Set(t, true) == nil {
+		for i := range s.NumFields() {
+			f, tag := s.Field(i), reflect.StructTag(s.Tag(i)).Get("persist")
+			if tag != "" || isOfPersistable(f.Type()) {
+				sum += schema.TagSum(f.Name(), tag)
+			}
+			if tag != "-" && (f.Exported() || f.Embedded()) {
+				sum += tagsOf(f.Type(), seen)
+			}
+		}
+	}
+	return sum
+}
+
+// elementOf returns the type of what a pointer, list or map holds, however deep.
+func elementOf(t types.Type) types.Type {
+	for {
+		switch of := t.Underlying().(type) {
+		case interface{ Elem() types.Type }:
+			t = of.Elem()
+		default:
+			return t
+		}
+	}
+}
+
+func isOfPersistable(t types.Type) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == PersistablePath
 }
 
 // Reaches reports whether target is nested somewhere in m.

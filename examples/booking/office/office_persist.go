@@ -121,8 +121,9 @@ enum State
 	constant Booked 0
 	constant Cancelled 1
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Entry).ID },
+	Tags: 0xe27a08bf283ef5ec,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Entry).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Entry)
 		if got := v.House; got != args[0] {
@@ -280,8 +281,9 @@ var guestSchema = persistimpl.Schema{
 	field 7 UpdatedAt time rules 1 updated
 	field 8 DeletedAt time rules 1 deleted
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Guest).ID },
+	Tags: 0x5d3231b768036d2e,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Guest).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Guest)
 		if got := v.House; got != args[0] {
@@ -443,8 +445,9 @@ var remarkSchema = persistimpl.Schema{
 	field 4 Text string rules 1 maxlen=2000 match="."
 	field 5 CreatedAt time rules 1 created
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Remark).ID },
+	Tags: 0xb521c3a8d70555fc,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Remark).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Remark)
 		if got := v.House; got != args[0] {
@@ -655,8 +658,9 @@ enum State
 	constant Booked 0
 	constant Cancelled 1
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Reservation).ID },
+	Tags: 0xdc650c7b7ad92d7f,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Reservation).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Reservation)
 		if got := v.House; got != args[0] {
@@ -833,8 +837,9 @@ var roomSchema = persistimpl.Schema{
 	field 3 Name string rules 1 maxlen=80 match="."
 	field 4 Seats int64 rules 1 min=1 max=500
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Room).ID },
+	Tags: 0xb06ec0e75a303b1d,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Room).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Room)
 		if got := v.House; got != args[0] {

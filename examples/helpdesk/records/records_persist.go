@@ -105,8 +105,9 @@ var commentSchema = persistimpl.Schema{
 	field 5 Text string
 	field 6 CreatedAt time
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Comment).ID },
+	Tags: 0x82ddad6d2ff6fadd,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Comment).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Comment)
 		if got := v.Tenant; got != args[0] {
@@ -245,8 +246,9 @@ var noticeSchema = persistimpl.Schema{
 	field 5 Status int64
 	field 6 Delivered bool
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Notice).ID },
+	Tags: 0x7a329d2ae92707cd,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Notice).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Notice)
 		if got := v.Tenant; got != args[0] {
@@ -385,6 +387,7 @@ var tenantSchema = persistimpl.Schema{
 	field 3 KeyHash bytes
 	field 4 CreatedAt time
 `,
+	Tags:   0x7e2c29b7ef959c5b,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Tenant).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendTenant(b, v.(*Tenant)) },
@@ -589,8 +592,9 @@ var ticketSchema = persistimpl.Schema{
 	field 9 Words []string
 	field 10 Priority int64 default 1
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Ticket).ID },
+	Tags: 0xb3044eb1166fa42e,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Ticket).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Ticket)
 		if got := v.Tenant; got != args[0] {

@@ -98,8 +98,9 @@ var customerSchema = persistimpl.Schema{
 	field 3 Email string
 	field 4 Letters int64
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Customer).ID },
+	Tags: 0x871fd46327590ef8,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Customer).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Customer)
 		if got := v.Shop; got != args[0] {
@@ -215,8 +216,9 @@ var letterSchema = persistimpl.Schema{
 	field 3 Customer id
 	field 4 Text string
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Letter).ID },
+	Tags: 0xee9c636b382d3afa,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Letter).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Letter)
 		if got := v.Shop; got != args[0] {
@@ -466,8 +468,9 @@ var orderSchema = persistimpl.Schema{
 	field 8 Items int32
 	field 9 Note string
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Order).ID },
+	Tags: 0xce0e2f3bf32e9596,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Order).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Order)
 		if got := v.Shop; got != args[0] {

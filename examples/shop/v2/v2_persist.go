@@ -247,8 +247,9 @@ var orderSchema = persistimpl.Schema{
 	field 9 Note string
 	field 10 Currency string default "EUR"
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Order).ID },
+	Tags: 0x63bf1cadba7a2c41,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Order).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Order)
 		if got := v.Shop; got != args[0] {

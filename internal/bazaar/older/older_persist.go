@@ -106,8 +106,9 @@ var accountSchema = persistimpl.Schema{
 	field 4 Level int32
 	field 5 Name string
 `,
-	IDs: persistimpl.ULIDStrings,
-	ID:  func(v any) any { return &v.(*Account).ID },
+	Tags: 0x8ae10f102c0e1aea,
+	IDs:  persistimpl.ULIDStrings,
+	ID:   func(v any) any { return &v.(*Account).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Account)
 		if got := v.TenantID; got != args[0] {

@@ -123,7 +123,8 @@ func hasElement(b []byte, wanted func(element []byte) bool) bool {
 }
 
 // checkFields returns an error if the struct has a field that its generated code does not
-// store. Such code compiles, and would lose what the program writes to the field.
+// store, or other tags. Such code compiles, but would lose what the program writes to the field, or keep no
+// unique value.
 func (s *Schema) checkFields() error {
 	if s.Dynamic != nil {
 		return nil
@@ -136,6 +137,9 @@ func (s *Schema) checkFields() error {
 	c := fieldCheck{s.lock, map[*schema.Block]bool{}}
 	if missing := c.missing(t, s.lock.Type()); missing != "" {
 		return fmt.Errorf("persistable: %s has the field %s, which its generated code does not store: run go generate, and commit what it writes", t, missing)
+	}
+	if s.Tags != 0 && s.Tags != tagsOf(t, map[reflect.Type]bool{}) {
+		return fmt.Errorf("persistable: the tags of %s are not those for which its code was generated: run go generate, and commit what it writes", t)
 	}
 	return nil
 }
@@ -190,8 +194,30 @@ func storedName(f reflect.StructField) (name string, stored bool) {
 			return given, true
 		}
 	}
-	isVersion := f.Type.Name() == "Version" && strings.HasSuffix(f.Type.PkgPath(), "kazahana/persistable")
-	return f.Name, !isVersion
+	return f.Name, !(f.Type.Name() == "Version" && isOfPersistable(f.Type))
+}
+
+func isOfPersistable(t reflect.Type) bool {
+	return strings.HasSuffix(t.PkgPath(), "kazahana/persistable")
+}
+
+// tagsOf returns the sum of the tags in a struct and in those nested in it, as persistgen counts it. Fields
+// of types of package persistable count even if they have none.
+func tagsOf(t reflect.Type, seen map[reflect.Type]bool) (sum uint64) {
+	if t = elementOf(t); t.Kind() != reflect.Struct || seen[t] {
+		return 0
+	}
+	seen[t] = true
+	for f := range t.Fields() {
+		tag := f.Tag.Get("persist")
+		if tag != "" || isOfPersistable(f.Type) {
+			sum += schema.TagSum(f.Name, tag)
+		}
+		if tag != "-" && (f.IsExported() || f.Anonymous) {
+			sum += tagsOf(f.Type, seen)
+		}
+	}
+	return sum
 }
 
 // elementOf returns the type of what a pointer, list or map holds, however deep.

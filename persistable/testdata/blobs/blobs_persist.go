@@ -77,8 +77,9 @@ var pageSchema = persistimpl.Schema{
 	field 4 Scan blob
 	field 5 Audio blob
 `,
-	IDs: &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
-	ID:  func(v any) any { return &v.(*Page).ID },
+	Tags: 0x49f88540f5fa6783,
+	IDs:  &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
+	ID:   func(v any) any { return &v.(*Page).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Page)
 		if got := v.Book; got != args[0] {

@@ -101,6 +101,7 @@ var customerSchema = persistimpl.Schema{
 	field 2 Name string
 	field 3 DeletedAt *time rules 1 deleted
 `,
+	Tags:   0x9ba33a4640c41d2c,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Customer).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCustomer(b, v.(*Customer)) },
@@ -220,6 +221,7 @@ var lineSchema = persistimpl.Schema{
 	field 1 ID int64
 	field 2 OrderID int64 rules 1 ref="Order/Order"
 `,
+	Tags:   0xa50694b336f3ad70,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Line).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendLine(b, v.(*Line)) },
@@ -589,6 +591,7 @@ var orderSchema = persistimpl.Schema{
 	field 10 CreatedAt time rules 1 created
 	field 11 DeletedAt time rules 1 deleted
 `,
+	Tags:   0xa0ea11b999b39df5,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Order).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },

@@ -126,8 +126,9 @@ var ticketSchema = persistimpl.Schema{
 	field 6 Status int64
 	field 7 CreatedAt time
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Ticket).ID },
+	Tags: 0xd645021624cda411,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Ticket).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Ticket)
 		if got := v.Tenant; got != args[0] {

@@ -556,8 +556,9 @@ enum Grade
 	constant Good 1
 	constant Poor -2
 `,
-	IDs: persistimpl.KazahanaIDs,
-	ID:  func(v any) any { return &v.(*Every).ID },
+	Tags: 0xa6414c7b3a7ac168,
+	IDs:  persistimpl.KazahanaIDs,
+	ID:   func(v any) any { return &v.(*Every).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Every)
 		if got := v.Group; got != args[0] {
@@ -1015,6 +1016,7 @@ message Part
 	field 1 Number int64 rules 1 min=-1
 	field 2 Next *message(Part)
 `,
+	Tags:   0xe608dd2e703cd677,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Gauge).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendGauge(b, v.(*Gauge)) },
@@ -1134,6 +1136,7 @@ var letterSchema = persistimpl.Schema{
 	field 3 UpdatedAt time rules 1 updated
 	field 4 Text string
 `,
+	Tags:   0xa388d0e7884b6bc,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Letter).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendLetter(b, v.(*Letter)) },

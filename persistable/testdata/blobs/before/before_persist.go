@@ -75,8 +75,9 @@ var pageSchema = persistimpl.Schema{
 	field 2 Book string
 	field 3 Title string
 `,
-	IDs: &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
-	ID:  func(v any) any { return &v.(*Page).ID },
+	Tags: 0xd478ea2141d30cd0,
+	IDs:  &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
+	ID:   func(v any) any { return &v.(*Page).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
 		v := record.(*Page)
 		if got := v.Book; got != args[0] {
