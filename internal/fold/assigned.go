@@ -11,6 +11,10 @@ import (
 // assigned has the code points that Unicode 15.0.0 assigns.
 var assigned = parseTable(ranges)
 
+// IsAssigned reports whether [Unicode] assigns a code point. What it does not assign may be a letter by the tables of a later
+// version of Go, and not by those of an earlier one.
+func IsAssigned(r rune) bool { return unicode.Is(assigned, r) }
+
 // parseTable reads a table: the first and the last code point of each range, in hexadecimal and in
 // order.
 func parseTable(text string) *unicode.RangeTable {

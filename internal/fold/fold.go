@@ -21,7 +21,6 @@ package fold
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/cases"
@@ -92,7 +91,7 @@ func isASCII(s string) bool {
 // standsAlone reports whether a code point is left to [appendAlone]. It begins, in Unicode,
 // what is composed and ordered after it, so that a text may be cut before it.
 func standsAlone(r rune) bool {
-	return r >= utf8.RuneSelf && (r == utf8.RuneError || isCherokee(r) || !unicode.Is(assigned, r))
+	return r >= utf8.RuneSelf && (r == utf8.RuneError || isCherokee(r) || !IsAssigned(r))
 }
 
 // appendAlone appends the folded form of a code point that stands alone.
@@ -114,7 +113,7 @@ const (
 )
 
 func isCherokee(r rune) bool {
-	return r >= cherokee && r <= cherokeeEnd && unicode.Is(assigned, r) || r >= cherokeeSmall && r <= cherokeeLast
+	return r >= cherokee && r <= cherokeeEnd && IsAssigned(r) || r >= cherokeeSmall && r <= cherokeeLast
 }
 
 func foldCherokee(r rune) rune {

@@ -75,14 +75,14 @@ func TestAssigned(t *testing.T) {
 	}
 }
 
-// TestCases folds the letters that Go's own tables call cases of one another.
+// TestCases folds the letters that Go's own tables call cases of one another. Those of a later Go know more letters.
 func TestCases(t *testing.T) {
 	for r := range rune(unicode.MaxRune + 1) {
-		if !utf8.ValidRune(r) {
+		if !utf8.ValidRune(r) || !IsAssigned(r) {
 			continue
 		}
 		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			if String(string(r)) != String(string(other)) {
+			if IsAssigned(other) && String(string(r)) != String(string(other)) {
 				t.Errorf("%c and %c (%U and %U) fold to %+q and %+q", r, other, r, other, String(string(r)), String(string(other)))
 			}
 		}

@@ -5,8 +5,8 @@
 //	for word := range words.Split("Der Drucker brennt!") // "der", "drucker", "brennt"
 //
 // The boundaries are those of Unicode text segmentation (UAX #29), by tables of Unicode 17. A
-// segment is a word if it has a letter or a digit; none is left out for being frequent. Each is
-// folded, as package fold says. Each character of a script that does not separate words,
+// segment is a word if it has a letter or a digit that the version of package fold assigns: each version of Go
+// finds the same words in a text. None is left out for being frequent. Each is folded, as package fold says. Each character of a script that does not separate words,
 // such as the ideographs of Chinese or the letters of Thai, is a word.
 //
 // Only programs with search indexes, and tools, import this package, because of the size of
@@ -42,7 +42,9 @@ func Split(text string) iter.Seq[string] {
 }
 
 // isPart reports whether a segment with the character is a word.
-func isPart(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+func isPart(r rune) bool {
+	return fold.IsAssigned(r) && (unicode.IsLetter(r) || unicode.IsNumber(r))
+}
 
 // cut returns the beginning of a word, in whole characters.
 func cut(word string) string {
