@@ -135,7 +135,7 @@ func TestJSONFaults(t *testing.T) {
 		`7`:                                    {"body: it is the number 7; wanted is an object"},
 		`{"key": "k"`:                          {"body: it is not JSON: it ends in the middle, after byte 11"},
 		`{"key": `:                             {"body: it is not JSON: it ends in the middle"},
-		`{"key" "k"}`:                          {"body: it is not JSON: invalid character '\"' after object key, near byte 7"},
+		`{"key" "k"}`:                          {"body: it is not JSON: invalid character '\"' after object key, near byte "}, // the versions of Go count differently,
 		`{'key': "k"}`:                         {"body: it is not JSON: "},
 		`{"key": "k", "base": 1,}`:             {"body: it is not JSON: "},
 		`{"key": "k", "base": 01}`:             {"body: it is not JSON: "},
@@ -186,7 +186,9 @@ func TestManyFaults(t *testing.T) {
 	}
 	deep := `{"key": "k", "x": ` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}"
 	_, err = idconfig.Parse(idconfig.TypeIncrement, []byte(deep), now)
-	hasFault(t, "a deep value", err, "x: there is no such parameter")
+	if err == nil || !strings.Contains(err.Error(), "exceeded max depth") { // from Go 1.27
+		hasFault(t, "a deep value", err, "x: there is no such parameter")
+	}
 }
 
 func TestUnknownType(t *testing.T) {

@@ -272,13 +272,16 @@ func read(body []byte, target any) (*reader, error) {
 	return r, nil
 }
 
+// unexpectedEnd is what a decoder of Go 1.27 says of a text that ends in the middle; those before return an EOF.
+const unexpectedEnd = "unexpected end of JSON input"
+
 // syntaxError is the fault of a body that is not JSON.
 func syntaxError(err error, offset int64) error {
 	var syntax *json.SyntaxError
 	switch {
-	case errors.As(err, &syntax):
+	case errors.As(err, &syntax) && syntax.Error() != unexpectedEnd:
 		return fault("body", "it is not JSON: %v, near byte %d", syntax, syntax.Offset)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case syntax != nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fault("body", "it is not JSON: it ends in the middle, after byte %d", offset)
 	}
 	return fault("body", "it is not JSON: %v", err)
