@@ -48,7 +48,7 @@ SEEDED := KAZAHANA_SEED=$(or $(SEED),1) RAPID_SEED=$(or $(SEED),1)
 # `make lint` vets every file with all of vet's checks. That `go test` vets once more some of
 # them would take a minute of CPU for each way of building, most of it for the dependencies.
 # Most tests wait more than they compute, for timers and for the disk: three packages at a time left a quarter of two cores idle.
-TEST := $(SEEDED) go test -vet=off -timeout 20m -p 5
+TEST := $(SEEDED) go test -vet=off -timeout 30m -p 5
 TESTED := $(LONGEST) ./... ./bench/measure ./bench/chart ./examples/raft/... ./placement/protoactor/...
 
 .PHONY: test
@@ -210,7 +210,7 @@ bench: ## measure engine, records and IDs against their budgets; WRITE=1 puts th
 	cd bench && CGO_ENABLED=0 go run ./cmd/placement $(PARTS)
 
 .PHONY: site
-site: ## render docs as a site into site/dist, and check it (needs Node); SITE_BASE=/path/ if it is served below a path
+site: servers ## render docs as a site into site/dist, and check it (needs Node); SITE_BASE=/path/ if it is served below a path
 	cd site && npm ci --no-fund --no-audit --loglevel=error && npm run -s build && npm run -s check
 	@echo "to read it: cd site && npm run preview"
 
