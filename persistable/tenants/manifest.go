@@ -225,14 +225,14 @@ func (m *manifest) expects(s *Set) (all []directory.Expect) {
 }
 
 // fingerprint tells apart tenants that have other directories or stores, even if they are at
-// the same paths.
+// the same paths. It is stored, so it does not depend on what a version of Go calls printable.
 func (m *manifest) fingerprint() string {
 	sum := sha256.New()
 	for _, b := range m.dirs {
-		fmt.Fprintf(sum, "%q %q %x\n", b.path, b.layer, b.keys.Begin)
+		fmt.Fprintf(sum, "%+q %+q %x\n", b.path, b.layer, b.keys.Begin)
 	}
 	for _, h := range m.stores {
-		fmt.Fprintf(sum, "%d %q %x\n", h.dir, h.typ, h.value)
+		fmt.Fprintf(sum, "%d %+q %x\n", h.dir, h.typ, h.value)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
