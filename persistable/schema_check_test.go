@@ -348,14 +348,15 @@ func TestStaleGeneratedCode(t *testing.T) {
 	const whole = "type Late\norigin example.com/late\nid int\ndirectory \"late\"\nfield 1 ID int64\nfield 2 Subject string\n" +
 		"field 3 Lines map[string]message(Line)\nfield 4 By string\n\nmessage Line\nfield 1 Amount int64\nfield 2 Next *message(Line)\n"
 	db := open(t, enginetest.Open(t))
-	for _, c := range []struct{ lacks, field string }{
-		{"", ""},
-		{"field 2 Subject string\n", "Title"},
-		{"field 4 By string\n", "lateStamp.By"},
-		{"field 1 Amount int64\n", "Lines.Amount"},
+	for _, c := range []struct{ lacks, instead, field string }{
+		{"", "", ""},
+		{"field 2 Subject string\n", "", "Title"},
+		{"field 4 By string\n", "", "lateStamp.By"},
+		{"field 1 Amount int64\n", "", "Lines.Amount"},
+		{"field 4 By", "reserved 4 By", "lateStamp.By"}, // it was removed, and is here again
 	} {
 		schema := &persistimpl.Schema{
-			Type: "Late", Lock: strings.Replace(whole, c.lacks, "", 1), Directory: []persistimpl.PathElement{{Name: "late"}},
+			Type: "Late", Lock: strings.Replace(whole, c.lacks, c.instead, 1), Directory: []persistimpl.PathElement{{Name: "late"}},
 			IDs:    &persistimpl.IDs[int64]{Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 			ID:     func(v any) any { return &v.(*late).ID },
 			Encode: func(b []byte, v any) ([]byte, error) { return b, nil },

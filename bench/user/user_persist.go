@@ -183,7 +183,7 @@ var playerSchema = persistimpl.Schema{
 	field 5 JoinedAt time
 	field 6 Score int64
 `,
-	Tags:   0x7d548de1a4825443,
+	Tags:   0x7101311ca3ff393f,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Player).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendPlayer(b, v.(*Player)) },
@@ -350,7 +350,7 @@ var userSchema = persistimpl.Schema{
 	field 4 Category string
 	field 5 CreatedAt time
 `,
-	Tags:   0x9914950d6b03d8ed,
+	Tags:   0xbedf33c551c48495,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*User).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendUser(b, v.(*User)) },

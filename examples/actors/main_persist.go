@@ -92,7 +92,7 @@ var accountSchema = persistimpl.Schema{
 	field 2 Name string
 	field 3 Balance int64
 `,
-	Tags:   0xd9315919631fef77,
+	Tags:   0xbfe917c24b10e8cc,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Account).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAccount(b, v.(*Account)) },
@@ -209,7 +209,7 @@ var transferSchema = persistimpl.Schema{
 	field 4 Amount int64
 	field 5 State int64
 `,
-	Tags:   0x6bf50e72f3a36182,
+	Tags:   0x73d482a943553a1e,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Transfer).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendTransfer(b, v.(*Transfer)) },

@@ -106,7 +106,7 @@ var albumSchema = persistimpl.Schema{
 	field 3 ArtistID id
 	field 4 Title string
 `,
-	Tags:   0x7c2abbac84866547,
+	Tags:   0x73117cbe64ebe4f5,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Album).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAlbum(b, v.(*Album)) },
@@ -235,7 +235,7 @@ var artistSchema = persistimpl.Schema{
 	field 2 Number int64
 	field 3 Name string
 `,
-	Tags:   0x297a7c63d6f01636,
+	Tags:   0x8ad449174ccd9a66,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Artist).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendArtist(b, v.(*Artist)) },
@@ -413,7 +413,7 @@ message Address
 	field 5 Phone *string
 	field 6 Fax *string
 `,
-	Tags:   0xc2c8a4920fa44444,
+	Tags:   0xbaf33c580b815d71,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Customer).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCustomer(b, v.(*Customer)) },
@@ -639,7 +639,7 @@ message Address
 	field 5 Phone *string
 	field 6 Fax *string
 `,
-	Tags:   0xd2c9cedb6b0372b6,
+	Tags:   0x6259e33c11969a17,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Employee).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendEmployee(b, v.(*Employee)) },
@@ -856,7 +856,7 @@ message Address
 	field 5 Phone *string
 	field 6 Fax *string
 `,
-	Tags: 0x86a531673133b478,
+	Tags: 0x60d84515d10aa5df,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Invoice).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -1045,7 +1045,7 @@ var invoiceLineSchema = persistimpl.Schema{
 	field 6 Price int64
 	field 7 Quantity int64
 `,
-	Tags: 0xbb22ae354f25f6c2,
+	Tags: 0x230ed6ae592d6b2a,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*InvoiceLine).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -1240,7 +1240,7 @@ var trackSchema = persistimpl.Schema{
 	field 10 Price int64
 	field 11 Playlists []string
 `,
-	Tags:   0xd40fbfe41f764eea,
+	Tags:   0x585838c59e8b3205,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Track).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendTrack(b, v.(*Track)) },

@@ -123,7 +123,7 @@ var orderSchema = persistimpl.Schema{
 	field 5 CreatedAt time
 	field 6 Amount int64
 `,
-	Tags: 0x301909d92a7d56f4,
+	Tags: 0xf97cf778553a16f2,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Order).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {

@@ -118,7 +118,7 @@ var accountSchema = persistimpl.Schema{
 	field 5 Name *string was string
 	field 6 Plan string default "free"
 `,
-	Tags: 0xf60ee7935c27f38b,
+	Tags: 0xbf6d2b8a87771dae,
 	IDs:  persistimpl.ULIDStrings,
 	ID:   func(v any) any { return &v.(*Account).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -237,7 +237,7 @@ var counterSchema = persistimpl.Schema{
 	field 2 Name string
 	field 3 Value uint64
 `,
-	Tags:   0xff4164fbdbf72ba8,
+	Tags:   0xffcd3f270a638801,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Counter).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCounter(b, v.(*Counter)) },
@@ -356,7 +356,7 @@ var eventSchema = persistimpl.Schema{
 	field 3 At time
 	field 4 Text string
 `,
-	Tags:   0x48d39016a198d9a8,
+	Tags:   0x7913848777efbc8f,
 	IDs:    persistimpl.ULIDs,
 	ID:     func(v any) any { return &v.(*Event).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendEvent(b, v.(*Event)) },
@@ -723,7 +723,7 @@ enum Status
 	constant Paid 1
 	constant Shipped 2
 `,
-	Tags: 0xb36832659095ef4d,
+	Tags: 0xd59afc80e8f932e8,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Order).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -986,7 +986,7 @@ var settingSchema = persistimpl.Schema{
 	field 1 ID string
 	field 2 Value string
 `,
-	Tags:   0x6129626a6e70d351,
+	Tags:   0xd56e778075af11ba,
 	IDs:    persistimpl.ULIDStrings,
 	ID:     func(v any) any { return &v.(*Setting).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendSetting(b, v.(*Setting)) },

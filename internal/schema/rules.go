@@ -115,10 +115,11 @@ func Broken(bound string, v any) string {
 	return fmt.Sprintf("it is %v, which %s refuses", v, bound)
 }
 
-// TagSum is a number for a tag persist of a field. The sum of those of a struct tells whether its code was generated for
-// other tags, whatever the order of the fields.
-func TagSum(field, tag string) uint64 {
+// TagSum is a number for the tag persist of a field of a type or message. marker is the name of its Go type if that is one of
+// package persistable. The sum of those of a type tells whether its code was generated for other tags, whatever
+// the order of the fields.
+func TagSum(of, marker, field, tag string) uint64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%s %s", field, tag)
+	fmt.Fprintf(h, "%s %s %s %s", of, marker, field, tag)
 	return h.Sum64()
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/tools/go/types/typeutil"
-
 	"github.com/kazahana-db/kazahana/codegen/internal/tags"
 	"github.com/kazahana-db/kazahana/internal/schema"
 )
@@ -277,40 +275,45 @@ func (m *Message) isBounded(seen map[*Message]bool) bool {
 	})
 }
 
-// Tags returns the sum of the tags in the struct and in those nested in it, as the run-time counts it.
-func (m *Message) Tags() uint64 { return tagsOf(m.Named, new(typeutil.Map)) }
+// Tags returns the sum of the tags in the struct and in the messages nested in it, as the run-time counts it.
+func (m *Message) Tags() uint64 { return m.tags(map[*Message]bool{}) }
 
-func tagsOf(t types.Type, seen *typeutil.Map) (sum uint64) {
-	t = elementOf(t)
-	if s, ok := t.Underlying().(*types.Struct); ok && seen.Set(t, true) == nil {
-		for i := range s.NumFields() {
-			f, tag := s.Field(i), reflect.StructTag(s.Tag(i)).Get("persist")
-			if tag != "" || isOfPersistable(f.Type()) {
-				sum += schema.TagSum(f.Name(), tag)
-			}
-			if tag != "-" && (f.Exported() || f.Embedded()) {
-				sum += tagsOf(f.Type(), seen)
-			}
+func (m *Message) tags(seen map[*Message]bool) (sum uint64) {
+	if m == nil || seen[m] {
+		return 0
+	}
+	seen[m] = true
+	sum = m.ownTags(m.Named, m.Literal)
+	for _, f := range m.Fields {
+		sum += f.Kind.InnerMessage().tags(seen)
+	}
+	return sum
+}
+
+// ownTags returns the sum of the tags in a struct with those slots, and in the structs embedded in it.
+func (m *Message) ownTags(t types.Type, slots []*Slot) (sum uint64) {
+	s := t.Underlying().(*types.Struct)
+	for i := range s.NumFields() {
+		f, tag := s.Field(i), reflect.StructTag(s.Tag(i)).Get("persist")
+		if marker := persistableName(f.Type()); tag != "" || marker != "" {
+			sum += schema.TagSum(m.Name, marker, f.Name(), tag)
+		}
+	}
+	for _, slot := range slots {
+		if slot.Field == nil {
+			sum += m.ownTags(slot.Type, slot.Embedded)
 		}
 	}
 	return sum
 }
 
-// elementOf returns the type of what a pointer, list or map holds, however deep.
-func elementOf(t types.Type) types.Type {
-	for {
-		switch of := t.Underlying().(type) {
-		case interface{ Elem() types.Type }:
-			t = of.Elem()
-		default:
-			return t
-		}
-	}
-}
-
-func isOfPersistable(t types.Type) bool {
+// persistableName returns the name of a type of package persistable, "" for other types.
+func persistableName(t types.Type) string {
 	named, ok := types.Unalias(t).(*types.Named)
-	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == PersistablePath
+	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != PersistablePath {
+		return ""
+	}
+	return named.Obj().Name()
 }
 
 // Reaches reports whether target is nested somewhere in m.

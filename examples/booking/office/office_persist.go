@@ -121,7 +121,7 @@ enum State
 	constant Booked 0
 	constant Cancelled 1
 `,
-	Tags: 0xe27a08bf283ef5ec,
+	Tags: 0x255c280adb9bece7,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Entry).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -281,7 +281,7 @@ var guestSchema = persistimpl.Schema{
 	field 7 UpdatedAt time rules 1 updated
 	field 8 DeletedAt time rules 1 deleted
 `,
-	Tags: 0x5d3231b768036d2e,
+	Tags: 0x8584e0c4e8454d89,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Guest).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -445,7 +445,7 @@ var remarkSchema = persistimpl.Schema{
 	field 4 Text string rules 1 maxlen=2000 match="."
 	field 5 CreatedAt time rules 1 created
 `,
-	Tags: 0xb521c3a8d70555fc,
+	Tags: 0xb260b9ccaf7aab53,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Remark).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -658,7 +658,7 @@ enum State
 	constant Booked 0
 	constant Cancelled 1
 `,
-	Tags: 0xdc650c7b7ad92d7f,
+	Tags: 0xc21b82c38ef2836,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Reservation).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -837,7 +837,7 @@ var roomSchema = persistimpl.Schema{
 	field 3 Name string rules 1 maxlen=80 match="."
 	field 4 Seats int64 rules 1 min=1 max=500
 `,
-	Tags: 0xb06ec0e75a303b1d,
+	Tags: 0xe2885f29bfcd8cce,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Room).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {

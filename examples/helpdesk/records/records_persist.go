@@ -105,7 +105,7 @@ var commentSchema = persistimpl.Schema{
 	field 5 Text string
 	field 6 CreatedAt time
 `,
-	Tags: 0x82ddad6d2ff6fadd,
+	Tags: 0x7b888dc8ffb9b383,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Comment).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -246,7 +246,7 @@ var noticeSchema = persistimpl.Schema{
 	field 5 Status int64
 	field 6 Delivered bool
 `,
-	Tags: 0x7a329d2ae92707cd,
+	Tags: 0xc7ffa79e5388b42c,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Notice).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -387,7 +387,7 @@ var tenantSchema = persistimpl.Schema{
 	field 3 KeyHash bytes
 	field 4 CreatedAt time
 `,
-	Tags:   0x7e2c29b7ef959c5b,
+	Tags:   0x91d897f7dccdf948,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Tenant).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendTenant(b, v.(*Tenant)) },
@@ -592,7 +592,7 @@ var ticketSchema = persistimpl.Schema{
 	field 9 Words []string
 	field 10 Priority int64 default 1
 `,
-	Tags: 0xb3044eb1166fa42e,
+	Tags: 0x8022ffe23f91544,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Ticket).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {

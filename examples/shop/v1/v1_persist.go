@@ -98,7 +98,7 @@ var customerSchema = persistimpl.Schema{
 	field 3 Email string
 	field 4 Letters int64
 `,
-	Tags: 0x871fd46327590ef8,
+	Tags: 0xc4d7fe7d2d8f6b53,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Customer).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -216,7 +216,7 @@ var letterSchema = persistimpl.Schema{
 	field 3 Customer id
 	field 4 Text string
 `,
-	Tags: 0xee9c636b382d3afa,
+	Tags: 0x81e60ae67be5caf5,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Letter).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -468,7 +468,7 @@ var orderSchema = persistimpl.Schema{
 	field 8 Items int32
 	field 9 Note string
 `,
-	Tags: 0xce0e2f3bf32e9596,
+	Tags: 0x8651c195fee573d5,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Order).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {

@@ -247,7 +247,7 @@ var orderSchema = persistimpl.Schema{
 	field 9 Note string
 	field 10 Currency string default "EUR"
 `,
-	Tags: 0x63bf1cadba7a2c41,
+	Tags: 0x59ef6d17e5da5852,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Order).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {

@@ -106,7 +106,7 @@ var accountSchema = persistimpl.Schema{
 	field 4 Level int32
 	field 5 Name string
 `,
-	Tags: 0x8ae10f102c0e1aea,
+	Tags: 0xd211eed8badd1f84,
 	IDs:  persistimpl.ULIDStrings,
 	ID:   func(v any) any { return &v.(*Account).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {

@@ -134,11 +134,11 @@ func (s *Schema) checkFields() error {
 		return nil // each read reports it
 	}
 	t := elementOf(reflect.TypeOf(record))
-	c := fieldCheck{s.lock, map[*schema.Block]bool{}}
+	c := fieldCheck{lock: s.lock, seen: map[*schema.Block]bool{}}
 	if missing := c.missing(t, s.lock.Type()); missing != "" {
 		return fmt.Errorf("persistable: %s has the field %s, which its generated code does not store: run go generate, and commit what it writes", t, missing)
 	}
-	if s.Tags != 0 && s.Tags != tagsOf(t, map[reflect.Type]bool{}) {
+	if s.Tags != 0 && s.Tags != c.tags {
 		return fmt.Errorf("persistable: the tags of %s are not those for which its code was generated: run go generate, and commit what it writes", t)
 	}
 	return nil
@@ -148,26 +148,35 @@ func (s *Schema) checkFields() error {
 type fieldCheck struct {
 	lock *schema.Schema
 	seen map[*schema.Block]bool
+	tags uint64 // the sum of the tags, as persistgen counts it
 }
 
-// missing returns the path of the first field that the message does not have, or "".
-func (c fieldCheck) missing(t reflect.Type, in *schema.Block) string {
-	if t.Kind() != reflect.Struct || in == nil || c.seen[in] {
+// missing returns the path of the first field that the message does not have, or "". t may be a list of
+// such structs.
+func (c *fieldCheck) missing(t reflect.Type, in *schema.Block) string {
+	if in == nil || c.seen[in] {
 		return ""
 	}
 	c.seen[in] = true
+	if t = elementOf(t); t.Kind() != reflect.Struct {
+		return ""
+	}
 	return c.missingOf(t, in)
 }
 
-func (c fieldCheck) missingOf(t reflect.Type, in *schema.Block) string {
+func (c *fieldCheck) missingOf(t reflect.Type, in *schema.Block) string {
 	for f := range t.Fields() {
+		tag, marker := f.Tag.Get("persist"), persistableName(f.Type)
+		if tag != "" || marker != "" {
+			c.tags += schema.TagSum(in.Name, marker, f.Name, tag)
+		}
 		name, stored := storedName(f)
 		known := in.Field(name)
 		var inner string
 		switch {
 		case !stored:
-		case known != nil:
-			inner = c.missing(elementOf(f.Type), c.lock.Message(known))
+		case known != nil && !known.Reserved:
+			inner = c.missing(f.Type, c.lock.Message(known))
 		case f.Anonymous && f.Type.Kind() == reflect.Struct: // its fields are stored as those of this one
 			inner = c.missingOf(f.Type, in)
 		case f.IsExported():
@@ -194,30 +203,16 @@ func storedName(f reflect.StructField) (name string, stored bool) {
 			return given, true
 		}
 	}
-	return f.Name, !(f.Type.Name() == "Version" && isOfPersistable(f.Type))
+	return f.Name, persistableName(f.Type) != "Version"
 }
 
-func isOfPersistable(t reflect.Type) bool {
-	return strings.HasSuffix(t.PkgPath(), "kazahana/persistable")
-}
-
-// tagsOf returns the sum of the tags in a struct and in those nested in it, as persistgen counts it. Fields
-// of types of package persistable count even if they have none.
-func tagsOf(t reflect.Type, seen map[reflect.Type]bool) (sum uint64) {
-	if t = elementOf(t); t.Kind() != reflect.Struct || seen[t] {
-		return 0
+// persistableName returns the name of a type of package persistable, "" for other types.
+func persistableName(t reflect.Type) string {
+	if t.PkgPath() != "github.com/kazahana-db/kazahana/persistable" {
+		return ""
 	}
-	seen[t] = true
-	for f := range t.Fields() {
-		tag := f.Tag.Get("persist")
-		if tag != "" || isOfPersistable(f.Type) {
-			sum += schema.TagSum(f.Name, tag)
-		}
-		if tag != "-" && (f.IsExported() || f.Anonymous) {
-			sum += tagsOf(f.Type, seen)
-		}
-	}
-	return sum
+	name, _, _ := strings.Cut(t.Name(), "[")
+	return name
 }
 
 // elementOf returns the type of what a pointer, list or map holds, however deep.

@@ -77,7 +77,7 @@ var pageSchema = persistimpl.Schema{
 	field 4 Scan blob
 	field 5 Audio blob
 `,
-	Tags: 0x49f88540f5fa6783,
+	Tags: 0x285d3c03682313f6,
 	IDs:  &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:   func(v any) any { return &v.(*Page).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {

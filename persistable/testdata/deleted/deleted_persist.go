@@ -101,7 +101,7 @@ var customerSchema = persistimpl.Schema{
 	field 2 Name string
 	field 3 DeletedAt *time rules 1 deleted
 `,
-	Tags:   0x9ba33a4640c41d2c,
+	Tags:   0x4debf0d4021ef525,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Customer).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCustomer(b, v.(*Customer)) },
@@ -221,7 +221,7 @@ var lineSchema = persistimpl.Schema{
 	field 1 ID int64
 	field 2 OrderID int64 rules 1 ref="Order/Order"
 `,
-	Tags:   0xa50694b336f3ad70,
+	Tags:   0x60a50fc705e0f7c0,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Line).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendLine(b, v.(*Line)) },
@@ -591,7 +591,7 @@ var orderSchema = persistimpl.Schema{
 	field 10 CreatedAt time rules 1 created
 	field 11 DeletedAt time rules 1 deleted
 `,
-	Tags:   0xa0ea11b999b39df5,
+	Tags:   0x6543ea45ae22b217,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Order).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },

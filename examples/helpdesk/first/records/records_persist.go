@@ -126,7 +126,7 @@ var ticketSchema = persistimpl.Schema{
 	field 6 Status int64
 	field 7 CreatedAt time
 `,
-	Tags: 0xd645021624cda411,
+	Tags: 0x7faaaed929133e18,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Ticket).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {

@@ -556,7 +556,7 @@ enum Grade
 	constant Good 1
 	constant Poor -2
 `,
-	Tags: 0xa6414c7b3a7ac168,
+	Tags: 0x236d4e30f0120ef8,
 	IDs:  persistimpl.KazahanaIDs,
 	ID:   func(v any) any { return &v.(*Every).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {
@@ -1016,7 +1016,7 @@ message Part
 	field 1 Number int64 rules 1 min=-1
 	field 2 Next *message(Part)
 `,
-	Tags:   0xe608dd2e703cd677,
+	Tags:   0xe8962a17b6c4b46d,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Gauge).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendGauge(b, v.(*Gauge)) },
@@ -1136,7 +1136,7 @@ var letterSchema = persistimpl.Schema{
 	field 3 UpdatedAt time rules 1 updated
 	field 4 Text string
 `,
-	Tags:   0xa388d0e7884b6bc,
+	Tags:   0x417ed95198eeff1,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Letter).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendLetter(b, v.(*Letter)) },

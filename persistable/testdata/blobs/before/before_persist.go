@@ -75,7 +75,7 @@ var pageSchema = persistimpl.Schema{
 	field 2 Book string
 	field 3 Title string
 `,
-	Tags: 0xd478ea2141d30cd0,
+	Tags: 0x46bf57ce6c0be1a3,
 	IDs:  &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:   func(v any) any { return &v.(*Page).ID },
 	CheckArgs: func(record any, args []string) (field, got string, ok bool) {

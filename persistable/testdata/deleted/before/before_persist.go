@@ -141,7 +141,7 @@ var orderSchema = persistimpl.Schema{
 	field 6 Status int64
 	field 7 Amount int64
 `,
-	Tags:   0xfb35e90951791010,
+	Tags:   0xaf36c952d4fffe2a,
 	IDs:    &persistimpl.IDs[int64]{IsZero: persistimpl.IsZero[int64], Append: persistimpl.AppendInt[int64], Parse: persistimpl.ReadInt[int64]},
 	ID:     func(v any) any { return &v.(*Order).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendOrder(b, v.(*Order)) },

@@ -123,7 +123,7 @@ var accountSchema = persistimpl.Schema{
 	field 6 Note string
 	field 7 Tags []string
 `,
-	Tags:   0xc767842efea56f03,
+	Tags:   0x664fe0f9eee0e6b,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Account).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAccount(b, v.(*Account)) },

@@ -137,7 +137,7 @@ var customerSchema = persistimpl.Schema{
 	field 8 Region string default "eu"
 	field 9 Handle *string
 `,
-	Tags:   0x4bd7fd87fd43385c,
+	Tags:   0x935e5ebf5546623b,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Customer).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendCustomer(b, v.(*Customer)) },

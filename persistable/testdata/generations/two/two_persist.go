@@ -123,7 +123,7 @@ var accountSchema = persistimpl.Schema{
 	field 7 Tags []string
 	field 8 Region string default "eu"
 `,
-	Tags:   0x57d59cb45bc09beb,
+	Tags:   0xedcd22143914b91b,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Account).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAccount(b, v.(*Account)) },

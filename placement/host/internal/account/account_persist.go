@@ -91,7 +91,7 @@ var accountSchema = persistimpl.Schema{
 	field 2 Owner string
 	field 3 Balance int64
 `,
-	Tags:   0xb72de038296e95fb,
+	Tags:   0xbf64ca6864024a50,
 	IDs:    persistimpl.KazahanaIDs,
 	ID:     func(v any) any { return &v.(*Account).ID },
 	Encode: func(b []byte, v any) ([]byte, error) { return appendAccount(b, v.(*Account)) },
