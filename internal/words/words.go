@@ -5,9 +5,10 @@
 //	for word := range words.Split("Der Drucker brennt!") // "der", "drucker", "brennt"
 //
 // The boundaries are those of Unicode text segmentation (UAX #29), by tables of Unicode 17. A
-// segment is a word if it has a letter or a digit that the version of package fold assigns: each version of Go
-// finds the same words in a text. None is left out for being frequent. Each is folded, as package fold says. Each character of a script that does not separate words,
-// such as the ideographs of Chinese or the letters of Thai, is a word.
+// segment is a word if it has a letter or a number that the version of package fold assigns: Go 1.26 and 1.27, with
+// tables of different versions, find the same words. None is left out for being frequent. Each is folded, as
+// package fold says. Each character of a script that does not separate words, such as the ideographs of Chinese
+// or the letters of Thai, is a word.
 //
 // Only programs with search indexes, and tools, import this package, because of the size of
 // the tables. It lets package reindex split, too.

@@ -135,7 +135,7 @@ func TestJSONFaults(t *testing.T) {
 		`7`:                                    {"body: it is the number 7; wanted is an object"},
 		`{"key": "k"`:                          {"body: it is not JSON: it ends in the middle, after byte 11"},
 		`{"key": `:                             {"body: it is not JSON: it ends in the middle"},
-		`{"key" "k"}`:                          {"body: it is not JSON: invalid character '\"' after object key, near byte "}, // the versions of Go count differently,
+		`{"key" "k"}`:                          {"body: it is not JSON: invalid character '\"' after object key, near byte "}, // the versions of Go count differently
 		`{'key': "k"}`:                         {"body: it is not JSON: "},
 		`{"key": "k", "base": 1,}`:             {"body: it is not JSON: "},
 		`{"key": "k", "base": 01}`:             {"body: it is not JSON: "},
