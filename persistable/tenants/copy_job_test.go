@@ -115,8 +115,7 @@ func hasClaims(t *testing.T, db *persistable.DB, name string) (claimed bool) {
 		if err != nil {
 			return err
 		}
-		list := worklist.List{Prefix: d.Annotation("kazahana").Sub("arrival").Sub("range").Bytes()}
-		ranges, err := list.ReadAll(ctx, tx)
+		ranges, err := worklist.List{Prefix: d.Annotation("kazahana").Sub("arrival").Sub("range").Bytes()}.ReadAll(ctx, tx)
 		claimed = slices.ContainsFunc(ranges, func(r worklist.Range) bool { return !r.IsDone() && len(r.Worker) > 0 })
 		return err
 	}))

@@ -229,14 +229,17 @@ func (e *Evolution) checkScatter(old Predecessor, r *model.Record, was *schema.B
 		tags.Scatter{Shards: was.Scatter}.Text(), r.Scatter.Text(), old.describeLine(line), remedy)
 }
 
-// checkIndex refuses an index if entries of another layout have its name.
+// checkIndex notes that an index is new, and refuses one if entries of another layout have its name.
 func (e *Evolution) checkIndex(old Predecessor, r *model.Record, d *model.Index, block *schema.Block) {
-	was := block.Index(d.Key())
-	if was == nil || was.Signature == d.LockSignature() {
-		return
+	switch was := block.Index(d.Key()); {
+	case was == nil && old.Lock == e.old && d.Unique:
+		e.Note(d.At, "the index %s is new: in a store that has records its queries return persistable.ErrNotBuilt, and it does not keep duplicates out, until persistable.Migrate has built it", d.Key())
+	case was == nil && old.Lock == e.old:
+		e.Note(d.At, "the index %s is new: in a store that has records its queries return persistable.ErrNotBuilt until persistable.Migrate has built it", d.Key())
+	case was != nil && was.Signature != d.LockSignature():
+		e.Add(d.At, r.GoName, "the keys of the index %s changed from %s to %s (%s); old entries could not be used: give the index a new name with name=, which builds it anew",
+			d.Key(), was.Signature, d.LockSignature(), old.describeLine(was.Line))
 	}
-	e.Add(d.At, r.GoName, "the keys of the index %s changed from %s to %s (%s); old entries could not be used: give the index a new name with name=, which builds it anew",
-		d.Key(), was.Signature, d.LockSignature(), old.describeLine(was.Line))
 }
 
 // addEnums adds the enumerations of a field to the next lock. They go on from those that
