@@ -345,7 +345,7 @@ func (s *overlay) answerRequest(begin, end kv.KeySelector, l reads.Limits, rever
 	a := serverRequest{overlay: s, begin: b.key, end: e.key, whole: b.toBegin || e.toBegin || b.beyond > 0 || e.beyond > 0}
 	s.startBatch(l, front).CountAlso(l)
 	if e.beyond > 0 && !bytes.Equal(s.limit, keys.SystemEnd) {
-		a.systemKeys = e.beyond - max(b.beyond, 1)
+		a.systemBegin, a.systemEnd = max(b.beyond, 1), e.beyond
 	}
 	a.readReplies(&f, reverse)
 	if f.pairs = s.finishBatch(); len(f.pairs) > len(front) {

@@ -196,14 +196,16 @@ type serverRequest struct {
 	overlay    *overlay
 	begin, end []byte
 	whole      bool // a selector left the keys of its server
-	systemKeys int  // keys of the system after those that can be read, which FoundationDB counts and leaves out
+
+	systemBegin, systemEnd int // of FoundationDB's own pairs in the range, by their places after all keys of users
 }
 
-// systemKeyStandIn stands for the keys of FoundationDB's own in the system space, and
-// systemPairSize is about the size of their pairs.
+// systemKeyStandIn stands for FoundationDB's own keys in the system space.
 var systemKeyStandIn = []byte("\xff\x02")
 
-const systemPairSize = 64
+// systemPairSizes are the sizes of FoundationDB's first pairs of its own, as 7.3 has them. The
+// last is that of a pair of its time keeper, which all others are taken for.
+var systemPairSizes = [...]int{27, 56, 26}
 
 // readReplies reads until the limits are reached or there are no more pairs. An answer
 // that is limited in bytes is one reply. Where a selector left the keys of its
@@ -217,7 +219,7 @@ func (a *serverRequest) readReplies(f *serverReply, reverse bool) {
 		case left.Reached():
 			f.more = true
 			return
-		case f.more && a.whole && a.systemKeys == 0 && bytes.Compare(a.begin, a.end) >= 0:
+		case f.more && a.whole && a.systemBegin >= a.systemEnd && bytes.Compare(a.begin, a.end) >= 0:
 			f.more = false
 			return
 		case !f.more || satisfied || a.overlay.err != nil:
@@ -250,7 +252,7 @@ func (a *serverRequest) readReply(f *serverReply, reverse bool) (cut bool) {
 	if g.SetLimits(rows, size); rows <= 0 || size <= 0 {
 		return true
 	}
-	if reverse && a.countSystemKeys(f) {
+	if reverse && a.countSystemKeys(f, true) {
 		return true
 	}
 	before := g.Len()
@@ -261,35 +263,33 @@ func (a *serverRequest) readReply(f *serverReply, reverse bool) (cut bool) {
 		a.begin = keys.Successor(g.LastKey())
 	}
 	if !full && !reverse {
-		return a.countSystemKeys(f)
+		return a.countSystemKeys(f, false)
 	}
 	return full
 }
 
-// countSystemKeys counts FoundationDB's own keys against the limits, without adding
+// countSystemKeys counts FoundationDB's own pairs against the limits, without adding
 // them: a server sends them and the client drops them. It reports whether the reply
 // was cut off.
-func (a *serverRequest) countSystemKeys(f *serverReply) (cut bool) {
-	for a.systemKeys > 0 {
-		a.systemKeys--
-		f.noteKey(systemKeyStandIn)
-		if a.overlay.builder.Count(systemPairSize) {
-			return true
+func (a *serverRequest) countSystemKeys(f *serverReply, reverse bool) (cut bool) {
+	for !cut && a.systemBegin < a.systemEnd {
+		place := a.systemBegin
+		if reverse {
+			a.systemEnd--
+			place = a.systemEnd
+		} else {
+			a.systemBegin++
 		}
+		f.noteKey(systemKeyStandIn)
+		cut = a.overlay.builder.Count(systemPairSizes[min(place, len(systemPairSizes))-1])
 	}
-	return false
+	return cut
 }
 
 // noteKey adds a key to those that were answered.
 func (f *serverReply) noteKey(key []byte) {
-	f.low = minOf(f.low, key)
-	f.high = keys.Max(f.high, key)
-}
-
-// minOf returns the lower key; a nil a is none.
-func minOf(a, b []byte) []byte {
-	if a == nil {
-		return b
+	if f.low == nil || bytes.Compare(key, f.low) < 0 {
+		f.low = key
 	}
-	return keys.Min(a, b)
+	f.high = keys.Max(f.high, key)
 }
