@@ -18,7 +18,8 @@ export async function show({p, type, signal, info}) {
   const refresh = async () => {
     clearTimeout(timer);
     try {
-      const [state, {jobs}] = await Promise.all([get('indexes', {p, type: schema.Type}, signal), get('jobs', {}, signal)]);
+      const {jobs} = await get('jobs', {}, signal); // first: what follows shows what ended jobs have done
+      const state = await get('indexes', {p, type: schema.Type}, signal);
       schema = state.schema;
       put(list, indexTable(schema, store, writable, refresh));
       const mine = jobs.filter(j => j.about === here || j.about.endsWith(` of ${here}`)).reverse();
