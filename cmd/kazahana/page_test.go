@@ -19,7 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// pageWithin is how long the command may take in all, and an answer of it.
+// pageWithin is how long an answer of the page may take.
 const pageWithin = time.Minute
 
 // getPage starts kazahana ui, follows its link, writes what the page says of the database into a
@@ -61,7 +61,7 @@ type scriptPage struct{ end func() }
 
 // startPage starts kazahana ui, and returns its link and what ends it.
 func startPage(ts *testscript.TestScript, logFile string, args []string) (link string, end func()) {
-	ctx, cancel := context.WithTimeout(context.Background(), pageWithin)
+	ctx, cancel := context.WithCancel(context.Background())
 	ts.Defer(cancel)
 	cmd := exec.CommandContext(ctx, find(ts, "kazahana"), append([]string{"ui", "--json"}, args...)...)
 	cmd.Dir, cmd.Env = ts.MkAbs("."), append(os.Environ(), "KAZAHANA_DB="+ts.Getenv("KAZAHANA_DB"), "KAZAHANA_CLUSTER_FILE="+ts.Getenv("KAZAHANA_CLUSTER_FILE"),

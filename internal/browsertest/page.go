@@ -125,7 +125,7 @@ func findChromium(t *testing.T) string {
 // start starts a Chromium, which ends with t, and returns the context of its page.
 func start(t *testing.T) context.Context {
 	t.Helper()
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(findChromium(t)), chromedp.UserDataDir(t.TempDir())}
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(findChromium(t))}
 	for _, flag := range []string{"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}

@@ -118,7 +118,7 @@ func quiet() *slog.Logger {
 func (c *nodeConfig) serveWorker(s store.Store, address string) error {
 	var hooks worker.Hooks
 	o := worker.Options{
-		AdminToken: adminToken, Validity: time.Second, Logger: quiet(),
+		AdminToken: adminToken, Validity: 5 * time.Second, Logger: quiet(), // more than the longest pause of a process
 		LeaseDuration: 2 * time.Second, LeaseHold: 4 * time.Second, LeaseSkew: -1,
 	}
 	o.BatchSize = 500

@@ -173,11 +173,9 @@ func (b *browser) seeCharts() {
 	b.WantSoon(".state", "Ready")
 	b.WantText(".charts", "Numbers in memory")
 	b.CheckPage("overview")
-	before := browsertest.Evaluate[string](b.Page, "document.querySelector('.charts').innerHTML")
-	b.RunSteps(chromedp.Evaluate[chromedp.Void]("for (let id = 1; id < 9; id++) clearInterval(id); refreshCharts(document.querySelector('.charts'))", chromedp.EvalAwaitPromise))
-	if browsertest.Evaluate[string](b.Page, "document.querySelector('.charts').innerHTML") == before {
-		b.Error("the charts are not refreshed")
-	}
+	b.RunSteps(chromedp.Evaluate[chromedp.Void](`for (let id = 1; id < 9; id++) clearInterval(id);
+		document.querySelector('.charts').innerHTML = ''; refreshCharts(document.querySelector('.charts'))`, chromedp.EvalAwaitPromise))
+	b.WantText(".charts", "Numbers in memory")
 }
 
 // TestKeyboard logs in and creates a key by the keyboard alone.
@@ -188,6 +186,7 @@ func TestKeyboard(t *testing.T) {
 	t.Parallel()
 	b := browse(t, start(t, Options{}))
 	b.OpenPage("")
+	b.WantFocus("token")
 	b.PressKeys(adminToken)
 	b.LeavePage(chromedp.KeyEvent(kb.Enter))
 	b.WantText("h1", "Overview")
