@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// leaseDamages are damages of the leases of machine ids. The seeded database has blocks of
-// 256 positions from a random one on, the first of which is leased.
+// leaseDamages are damages of the leases of machine ids. The seeded database has 64 blocks
+// of 256 positions from a random one on, the first of which is leased.
 var leaseDamages = []damage{
 	{"larger block", "lease/overlap", func(w world) []byte {
 		at := w.start()&^511 + 512
@@ -28,8 +28,9 @@ var leaseDamages = []damage{
 		return w.block(last)
 	}},
 	{"entry in the queue without its block", "lease/stray-entry", func(w world) []byte {
-		w.tx.Set(w.queueKey(1<<20, 8), []byte("1"))
-		return w.queueKey(1<<20, 8)
+		after := w.start() + 64*256
+		w.tx.Set(w.queueKey(after, 8), []byte("1"))
+		return w.queueKey(after, 8)
 	}},
 	{"request without end", "lease/request", func(w world) []byte {
 		w.tx.Clear(w.first(w.inLeases([]byte("x"))).Key)
