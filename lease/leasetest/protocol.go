@@ -261,7 +261,7 @@ func testMixedLayouts(f *fixture) {
 }
 
 // jumps are how far the clock of a running server is off, now and then.
-var jumps = []time.Duration{0, 0, 0, 0, 0, 0, -time.Hour, 20 * time.Minute, 24 * time.Hour, year}
+var jumps = []time.Duration{0, 0, 0, 0, 0, 0, -time.Hour, time.Hour, 24 * time.Hour, year}
 
 // testRandom acquires, releases and lets time pass at random, through servers
 // with different layouts and clocks. Clocks jump, by up to a year, and back. How many leases
