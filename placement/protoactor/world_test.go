@@ -220,7 +220,16 @@ func (w *world) askUntilMoved(t *testing.T, to *process, from ...*process) {
 	}
 }
 
-func pause(t *testing.T, p *process) { signal(t, p, syscall.SIGSTOP) }
+// pause suspends a process, and waits until it stands still: until one of its threads takes
+// the signal, the others go on.
+func pause(t *testing.T, p *process) {
+	t.Helper()
+	signal(t, p, syscall.SIGSTOP)
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(p.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("%s does not stand still: %v, %v", p.name, status, err)
+	}
+}
 
 func resume(t *testing.T, p *process) { signal(t, p, syscall.SIGCONT) }
 
