@@ -118,7 +118,7 @@ func (s *show) moveMoney(ctx context.Context) (err error) {
 		return err
 	}
 	working, stop := make(chan error, 1), make(chan struct{})
-	ctx, cancel := context.WithTimeout(ctx, s.duration+time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, s.duration+10*time.Minute)
 	defer cancel()
 	go func() { working <- s.tellers.workTogether(ctx, s.options.tellers, stop) }()
 	err = s.disturbBanks(ctx)

@@ -20,7 +20,8 @@ type show struct {
 	events  chan process.Event
 	workers map[string]*process.Process
 	leader  *process.Process
-	since   time.Time // when something befell the leader
+	since   time.Time        // when something befell the leader
+	refused *process.Process // who was refused last, since then
 }
 
 func newShow(out io.Writer, db kv.Database, p place) *show {
@@ -127,8 +128,12 @@ func (s *show) pause(ctx context.Context) error {
 	if err := s.awaitWrites(ctx); err != nil {
 		return err
 	}
+	late := s.refused == paused // it had lost its office before it stood still: the next leader is suspended
 	if err := paused.Resume(); err != nil {
 		return err
+	}
+	if late {
+		return s.pause(ctx)
 	}
 	refused, err := s.await(ctx, paused, "refused")
 	if err == nil {
@@ -139,7 +144,7 @@ func (s *show) pause(ctx context.Context) error {
 
 // befall notes that something befalls the leader now, and returns it.
 func (s *show) befall() *process.Process {
-	s.since = time.Now()
+	s.since, s.refused = time.Now(), nil
 	return s.leader
 }
 
@@ -189,6 +194,9 @@ func (s *show) await(ctx context.Context, from *process.Process, what string) (p
 func (s *show) next(ctx context.Context, what string) (process.Event, error) {
 	select {
 	case e := <-s.events:
+		if e.What == "refused" {
+			s.refused = e.From
+		}
 		return e, nil
 	case <-ctx.Done():
 		return process.Event{}, fmt.Errorf("no worker told %q: %w", what, context.Cause(ctx))
